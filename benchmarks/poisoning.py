@@ -344,7 +344,7 @@ def _said(flooded: Flooded) -> str:
     answered = ", ".join(f"{name}: {many}" for name, many in sorted(flooded.statuses.items()))
     mine, quiet = flooded.flooded, flooded.quiet
     return (
-        f"Under the flood the 99th percentile of everybody else's recalls is "
+        f"Under the flood the 99th percentile of the other clients' recalls is "
         f"**{flooded.ratio:.1f} times** the quiet one, wanted at most {RATIO_MAX:g} "
         f"({1e3 * p99(mine):.0f} ms and {1e3 * p99(quiet):.0f} ms; medians "
         f"{1e3 * statistics.median(mine):.0f} ms and {1e3 * statistics.median(quiet):.0f} ms; "

@@ -17,7 +17,7 @@ from cyclopts.docs.markdown import generate_markdown_docs
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from mnemic.adapters.cli.application import app
+from mnemic.adapters.cli.application import whole
 from mnemic.adapters.cli.invocation.failures import failure
 from mnemic.adapters.http.description.openapi import document
 from mnemic.adapters.inprocess.registry import GROUPS, declarations
@@ -120,7 +120,7 @@ def error_codes_page() -> str:
 
 def command_line_page() -> str:
     """Return the documentation of all commands; options that all have in common appear once."""
-    text = generate_markdown_docs(app, max_heading_level=3, generate_toc=False)
+    text = generate_markdown_docs(whole(), max_heading_level=3, generate_toc=False)
     text = INDENTED.sub(lambda block: f"```text\n{dedented(block[0])}```\n", text, count=1)
     text = text.replace("(#mnemic-as-of-", "(#mnemic-")  # its queries are commands too
     shared = SHARED_OPTIONS.search(text)

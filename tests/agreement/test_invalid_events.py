@@ -138,7 +138,7 @@ def stranger() -> tuple[Rows, int]:
 def test_an_event_about_an_unknown_block_is_named(stranger: tuple[Rows, int]) -> None:
     store, (rows, where) = MemoryStore(), stranger
     filled(store, rows)
-    with pytest.raises(LogCorrupt, match=f"version {where} says what cannot be") as refused:
+    with pytest.raises(LogCorrupt, match=f"version {where} is inconsistent") as refused:
         SyncMemory.open(store)
     assert refused.value.facts["version"] == where
     with SyncMemory.open(store, read_only=True, embedder=HashEmbedder(16)) as memory:
@@ -155,7 +155,7 @@ def test_an_open_memory_reports_an_invalid_event_when_it_catches_up(
     with SyncMemory.open(store, embedder=HashEmbedder(16)) as memory:
         record, end = rows[where][0], len(LIVED)
         log.append([record._replace(version=end)], (), after=log.head())
-        with pytest.raises(LogCorrupt, match=f"version {end} says what cannot be"):
+        with pytest.raises(LogCorrupt, match=f"version {end} is inconsistent"):
             memory.status()
 
 

@@ -1,4 +1,4 @@
-"""Names come from the field's vocabulary: the words that docs/architecture.md replaced stay out."""
+"""Names and prose use the field's vocabulary: words and idioms that were replaced stay out."""
 
 from __future__ import annotations
 
@@ -120,6 +120,23 @@ REPLACED_MODULES = {
     "weighing": "scoring",
     "where": "filters",
 }
+# An idiom of docstrings, comments, messages and pages, and what to say instead.
+REPLACED_PHRASES = {
+    "at all events": "in every case",
+    "cannot be had": "is not available",
+    "comes of it": "follows from it",
+    "everybody": "all callers, or every client",
+    "in vain": "without success",
+    "nobody": "no caller, or no process",
+    "somebody": "a user, or a caller",
+    "stands in for": "replaces, or is an interface to",
+    "the one who asks": "the asker",
+    "took the place of": "superseded",
+    "what came of": "what follows from, or the outcomes of",
+    "whatever": "any, for every, or regardless of",
+    "who asks": "the asker, or the caller",
+    "whoever": "a user who, or a caller who",
+}
 # A field that clients of ``composed_graph`` know, and files in which the words mean what they say:
 # the grammar of English, and a service desk.
 EXEMPT_NAMES = frozenset({"CLOSED_DOORS", "closedDoors"})
@@ -134,6 +151,22 @@ EXEMPT_FILES = frozenset(
         "projections/mnemic/projections/references/vocabulary.py",
         "tests/architecture/test_vocabulary.py",
     }
+)
+# Tables of words of natural languages.
+PROSE_EXEMPT_FILES = frozenset(
+    {
+        "kernel/mnemic/kernel/statements/vocabulary.py",
+        "projections/mnemic/projections/references/translation.py",
+        "projections/mnemic/projections/references/vocabulary.py",
+    }
+)
+# Stores and codecs still have some of the idioms.
+PROSE_EXEMPT_FOLDERS = ("stores/", "codec/", "transfer/", "inprocess/engine/")
+GAP = r"\s+(?:#\s+)?"
+"""Between two words of a phrase, which may be on two lines of a docstring or comment."""
+PHRASE = re.compile(
+    rf"\b(?:{'|'.join(REPLACED_PHRASES).replace(' ', GAP)})\b",
+    re.IGNORECASE,
 )
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Tokens take time: most sources do not hold any of the words.
@@ -154,6 +187,33 @@ def replaced_in(source: str) -> list[str]:
             f"{token.start[0]}: {token.string} (say {word})" for word in words if word is not None
         ]
     return found
+
+
+def phrases_in(text: str) -> list[str]:
+    """Return ``line: phrase (say ...)`` of every replaced phrase in *text*; constants pass."""
+    found: list[str] = []
+    for match in PHRASE.finditer(text):
+        phrase = " ".join(match[0].replace("#", "").split())
+        if not phrase.isupper():
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(f"{line}: {phrase} (say {REPLACED_PHRASES[phrase.lower()]})")
+    return found
+
+
+def prose() -> Iterator[Path]:
+    """Yield the files whose prose is checked: the three layers, and the pages of the site."""
+    for layer in ("kernel", "projections", "adapters"):
+        for suffix in ("py", "toml"):
+            for path in sorted((ROOT / layer).rglob(f"*.{suffix}")):
+                name = path.relative_to(ROOT).as_posix()
+                if name not in PROSE_EXEMPT_FILES and not any(
+                    folder in name for folder in PROSE_EXEMPT_FOLDERS
+                ):
+                    yield path
+    # Decision records are not rewritten; rules.md quotes the tables of specs.
+    yield from (path for path in sorted((ROOT / "docs").glob("*.md")) if path.stem != "rules")
+    yield from sorted((ROOT / "docs/how-to").glob("*.md"))
+    yield from sorted((ROOT / "docs/reference").rglob("*.md"))
 
 
 def sources() -> Iterator[Path]:
@@ -179,6 +239,28 @@ def test_no_module_has_a_replaced_name() -> None:
         if name.rpartition(".")[2] in REPLACED_MODULES
     }
     assert found == {}
+
+
+def test_no_prose_uses_a_replaced_phrase() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix(): phrases
+        for path in prose()
+        if (phrases := phrases_in(path.read_text(encoding="utf-8")))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Whoever writes it.", "# nobody reads", "the one who\n    # asks", "it, whatever it is"],
+)
+def test_a_replaced_phrase_is_found(text: str) -> None:
+    assert phrases_in(text)
+
+
+@pytest.mark.parametrize("text", ["NOBODY: Final = -1", "the body of a request", "who is asked"])
+def test_other_prose_passes(text: str) -> None:
+    assert phrases_in(text) == []
 
 
 @pytest.mark.parametrize(

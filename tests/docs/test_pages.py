@@ -9,6 +9,7 @@ import pytest
 from tests.docs.pages import DOCS, constant, outputs
 
 PAGES = (
+    "embedding.md",
     "tutorial.md",
     "how-to/backups.md",
     "how-to/bad-answer.md",
@@ -23,6 +24,7 @@ def test_the_code_of_a_page_prints_what_the_page_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(DOCS.parent / "examples")
     monkeypatch.delenv("COLUMNS", raising=False)
     text = (DOCS / page).read_text(encoding="utf-8")
     shown = [

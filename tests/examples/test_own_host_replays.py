@@ -10,13 +10,13 @@ import pytest
 from attrs import evolve
 
 from mnemic.kernel.decisions import Lesson, decide_learn, decide_open, decide_recall
-from mnemic.kernel.decisions.recalling import drawn
+from mnemic.kernel.decisions.recalling import DRAW, drawn
 from mnemic.kernel.errors import DecisionNotFound, DecisionSealed, MnemicError, RecipeRetired
 from mnemic.kernel.events import RecallRecorded, Recorded
 from mnemic.kernel.model.texts import ERASED
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT
-from mnemic.projections.retrieval import RecallMethod, Request, answer, replayed
+from mnemic.projections.retrieval import RecallMethod, Request, answer, explored, replayed
 from mnemic.projections.retrieval.packing import Packed
 from mnemic.projections.state import State, rebuild
 
@@ -96,3 +96,21 @@ def test_what_cannot_be_answered_again_is_refused(
     _, recorded = recalled(own, RecallMethod(tokens=WordCounter()))
     with pytest.raises(refusal):
         replayed(own.state, change(recorded))  # the default token counter is another one
+
+
+def test_a_draw_uses_the_random_bytes_of_the_host_and_only_when_asked_to() -> None:
+    own, sizes = host(), list[int]()
+
+    def random_bytes(size: int) -> bytes:
+        sizes.append(size)
+        return bytes(size // 2) + b"\xff" * (size // 2)
+
+    plain = Request(query="when does the gate open", top_k=1)
+    vector = own_host.embed("when does the gate open")
+    assert explored(own.view, plain, vector, random_bytes=random_bytes) is plain
+    drawing = evolve(plain, explore=0.5)
+    drawn_for = explored(own.view, drawing, vector, random_bytes=random_bytes)
+    assert sizes == [DRAW]
+    first, other = (answer(own.view, each, vector).result for each in (plain, drawn_for))
+    assert first.block_ids != other.block_ids
+    assert (first.propensity, other.propensity < 1.0) == (1.0, True)

@@ -26,7 +26,7 @@ def test_from_the_bad_answer_to_a_better_policy(output: str) -> None:
             "in d231: top_k.",
             "The rule was in memory: Children under six pay nothing",
             "seasoned: d231 with another policy: 1 entered, 1 left, 0 moved;",
-            "One step, not a life",
+            "Only one step is compared",
             "Adopted: seasoned",
             "Reproduced d231 as of version 230",
         )

@@ -260,17 +260,20 @@ def test_a_negative_rate_is_refused() -> None:
     [(0, NANO), (8, 606_530_660), (-8, 606_530_660), (24, 11_108_997), (1000, 0)],
 )
 def test_nearness_is_a_bell_over_the_hours_between(hours: int, near: int) -> None:
-    assert arithmetic.nearness(hours * MICROS_PER_HOUR, 8 * MICROS_PER_HOUR) == near
+    delta_us = integers([hours * MICROS_PER_HOUR])
+    assert arithmetic.nearness_each(delta_us, 8 * MICROS_PER_HOUR).tolist() == [near]
 
 
 @given(st.lists(st.integers(-(10**16), 10**16)), st.integers(1, 100 * MICROS_PER_DAY))
-def test_nearness_of_arrays_equals_the_nearness_of_each(deltas: list[int], sigma: int) -> None:
-    expected = [arithmetic.nearness(delta, sigma) for delta in deltas]
+def test_nearness_is_the_rounded_exponential_of_each(deltas: list[int], sigma: int) -> None:
+    hours = [abs(float(delta)) / MICROS_PER_HOUR for delta in deltas]
+    width = float(sigma) / MICROS_PER_HOUR
+    expected = [
+        arithmetic.nano(arithmetic.exp(-(each * each) / (2.0 * width * width))) for each in hours
+    ]
     assert arithmetic.nearness_each(integers(deltas), sigma).tolist() == expected
 
 
 def test_a_bell_without_width_is_refused() -> None:
-    with pytest.raises(ValueError, match="more than 0"):
-        arithmetic.nearness(0, 0)
     with pytest.raises(ValueError, match="more than 0"):
         arithmetic.nearness_each(integers([0]), 0)

@@ -14,11 +14,11 @@ from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.numeric.retention import (
     MICROS_PER_FSRS_DAY,
     Memory,
-    Review,
-    remembered,
+    first,
     retrievabilities,
-    retrievability,
+    reviewed,
 )
+from tests.specs.columns import retrievability
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -45,12 +45,11 @@ def by_the_package(story: list[tuple[int, int]], ask_days: int) -> tuple[float, 
 
 
 def ours(story: list[tuple[int, int]]) -> Memory:
-    now, reviews = 0, []
-    for version, (waited_us, rating) in enumerate(story):
+    (now, rating), *later = story
+    memory = first(rating, now)
+    for waited_us, rating in later:
         now += waited_us
-        reviews.append(Review(version, now, rating))
-    memory = remembered(reviews)
-    assert memory is not None
+        memory = reviewed(memory, rating, now)
     return memory
 
 
@@ -75,7 +74,3 @@ def test_retrievability_falls_smoothly_between_whole_days() -> None:
 def test_reps_count_later_successes_and_lapses_count_failures() -> None:
     memory = ours([(0, 3), (5, 3), (5, 1), (5, 4)])
     assert (memory.reps, memory.lapses, memory.reviewed_us) == (2, 1, 15)
-
-
-def test_without_reviews_there_is_no_memory() -> None:
-    assert remembered([]) is None

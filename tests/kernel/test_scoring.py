@@ -12,11 +12,11 @@ from mnemic.kernel.scoring.signals import (
     SHARED_MAX,
     centrality,
     edge_pull,
-    edge_score,
     frequency,
     reinforcement,
     usefulness,
 )
+from tests.specs.columns import edge_score
 
 COSINE_ALONE = Policy(
     edge_cosine=1.0, edge_tags=0.0, edge_category=0.0, edge_temporal=0.0, cosine_guard=0.0

@@ -16,7 +16,6 @@ from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.local_rows import LocalRows
 from mnemic.projections.view.linking import (
     LinkRule,
-    best_match,
     link_candidates,
     near_matches,
 )
@@ -332,14 +331,6 @@ def test_a_rule_under_which_a_score_makes_no_sense_is_refused(wrong: dict[str, i
 # --- near-duplicates -----------------------------------------------------------------------------
 
 
-@given(cases(), VECTORS)
-def test_the_best_match_is_the_highest_cosine_then_the_lowest_id(case: Case, query: Vector) -> None:
-    compared = [(n, case.blocks[n].vector) for n in case.pool]
-    cosines = [(n, vectors.cosine(query, v)) for n, v in compared if v is not None]
-    expected = min(cosines, key=lambda match: (-match[1], case.ids[match[0]]), default=None)
-    assert best_match(index_of(case), query, case.pool_rows, ids=case.ids) == expected
-
-
 @given(
     cases(),
     st.lists(VECTORS, max_size=5),
@@ -369,7 +360,6 @@ def test_an_empty_pool_matches_nothing() -> None:
         integers([]),
         vector(1, 0),
     )
-    assert best_match(index, query, nobody, ids=["a"]) is None
     found = near_matches(
         index, [query], nobody, counts=lambda n: n >= 0, ids=["a"], floor=0, most=1
     )

@@ -27,8 +27,7 @@ from mnemic.projections.blocks.threads import NOBODY, NONE
 from mnemic.projections.blocks.threads import Threads as Speech
 from mnemic.projections.ledger.ledger import Ledger
 from mnemic.projections.lexical.lexicon import Lexicon
-from mnemic.projections.state.checkpoint import digest
-from mnemic.projections.storage.array_bundle import ArrayBundle, Lazy, packed
+from mnemic.projections.storage.array_bundle import ArrayBundle, packed
 from mnemic.projections.vectors.index import VectorIndex
 from tests.projections.scripted_state import Talk
 
@@ -353,43 +352,3 @@ def test_the_parts_of_a_ledger_stay_as_they_were_while_it_grows() -> None:
     before = comparable(parts)
     Played(played.ledger, script * 30, before=script)
     assert comparable(parts) == before
-
-
-# --- parts ------------------------------------------------------------------------------------
-
-
-def test_a_digest_covers_names_types_shapes_and_bytes() -> None:
-    part = np.arange(6, dtype=np.int32)
-    others: list[ArrayBundle] = [
-        {"a": part},
-        {"b": part},
-        {"a": part.astype(np.uint32)},
-        {"a": part.reshape(2, 3)},
-        {"a": part[:5]},
-        {"a": part + 1},
-        {"a": part, "b": part[:0]},
-        {},
-    ]
-    assert len({digest(each) for each in others}) == len(others)
-    assert digest({"a": part, "b": part[::2]}) == digest({"b": part[::2].copy(), "a": part})
-
-
-def test_a_lazy_value_is_computed_once_on_demand() -> None:
-    makings = iter([["first"], ["second"]])
-    late = Lazy(lambda: next(makings))
-    found = late.value
-    assert late.value is found
-    assert (found, next(makings)) == (["first"], ["second"])
-
-
-def test_concurrent_lazy_values_resolve_to_the_first_stored() -> None:
-    makings = iter([["slow"], ["quick"]])
-
-    def make() -> list[str]:
-        made = next(makings)
-        if made == ["slow"]:  # meanwhile another thread reads the value and modifies it
-            late.value.append("written")
-        return made
-
-    late = Lazy(make)
-    assert late.value == ["quick", "written"]

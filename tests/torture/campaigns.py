@@ -20,6 +20,7 @@ NAMES: tuple[str, ...] = (
     "missing_rows",
     "newer_release",
     "rewind",
+    "sealing",
     "split",
     "two_names",
     "versions",

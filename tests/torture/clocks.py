@@ -101,7 +101,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
         found.add(each)
     counts = found.counts
     return Figures(
-        promise="Active time never steps back, whatever clocks do, and past hours stay as told.",
+        promise="Active time never steps back, and past hours do not change, for any clock.",
         facts={
             "processes with clocks of their own": counts["processes"],
             "kinds of clocks": ", ".join(CLOCKS),

@@ -14,7 +14,7 @@ from tests.torture.figures import Effort, Figures
 
 PROMISE = (
     "8 writers and 4 readers share one space: no command is lost or doubled, every invariant "
-    "holds at every prefix, and nobody sees half of a batch"
+    "holds at every prefix, and no reader sees part of a batch"
 )
 PLAY_S, PLAY_LEAST_S = 60.0, 1.2
 """Duration of each setting; a share of it is never shorter than the latter."""

@@ -163,7 +163,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
     for (_, verdict), n in counts.items():
         total[verdict] += n
     return Figures(
-        promise="Damage is named, or passed over with the same answers; never answered from.",
+        promise="Damage is reported or has no effect; no answer is computed from damaged bytes.",
         facts={
             "bytes flipped": flips,
             "cuts": len(harms) - flips,

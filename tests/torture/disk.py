@@ -77,7 +77,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
         found.add(each)
     counts = found.counts
     return Figures(
-        promise="Without room or rights a store says so, keeps what it has, and goes on later.",
+        promise="Without space or permission a store loses nothing, and continues afterwards.",
         facts={
             "agents without room": counts["rounds"],
             "of these on a full disk": counts["disks"],

@@ -242,7 +242,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
             effort.tell(f"{number + 1} histories")
     names = ("histories", "blocks erased", "spaces erased", "files searched", "bytes searched")
     return Figures(
-        promise="What is erased stands in no file any more, and with keys in no backup either.",
+        promise="Erased text is in no file of the store, and with keys in no backup either.",
         facts={name: searched.counts[name] for name in (*names, "erasure hits")},
         failures=tuple(searched.failures),
     )

@@ -35,7 +35,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:  # noqa: ARG001 - each ta
         tried, refused = tried + tally.tried, refused + tally.refused
         slowest_s = max(slowest_s, tally.slowest_s)
     return Figures(
-        promise="Whatever comes in is taken, or refused by an error of mnemic's own.",
+        promise="Any input is accepted, or refused with an error of mnemic.",
         facts={
             "places": len(few),
             "inputs": tried,

@@ -108,7 +108,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
         found.add(each)
     counts = found.counts
     return Figures(
-        promise="What was acknowledged survives a kill, once, and whole; nothing else appears.",
+        promise="An acknowledged command survives a kill, once and completely.",
         facts={
             "kills survived": counts["kills"],
             "kills inside": ", ".join(

@@ -66,7 +66,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
         found.add(each)
     counts = found.counts
     return Figures(
-        promise="Releases of two ages share a file, or one says clearly that it is too old.",
+        promise="Two releases share a file, or the older one refuses it as too new.",
         facts={
             "marks of releases to come, all refused by name": counts["tricks"],
             "older releases run on one file with this one": counts["releases"],

@@ -35,8 +35,6 @@ HIDDEN: Final = re.compile(
     f"|[{_JOINERS}](?![^{_NO_BASE}])"
 )
 """Pattern of one hidden character."""
-SOLID: Final = re.compile(f"[^{_NO_BASE}]")
-"""Pattern of one visible character that is not a modifier of another one."""
 
 
 def hidden_in(text: str) -> str | None:

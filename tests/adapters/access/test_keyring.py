@@ -139,7 +139,7 @@ def test_a_secret_in_the_place_of_an_id_is_not_repeated(keyring: Keyring) -> Non
         keyring.revoke(secret)
     assert caught.value.to_dict() == {
         "code": "token-not-found",
-        "detail": "that is no id of a token, which has 8 hexadecimal digits",
+        "detail": "that is not the id of a token, which has 8 hexadecimal digits",
         "recovery": TokenNotFound.default_recovery,
     }
 

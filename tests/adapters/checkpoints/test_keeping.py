@@ -202,7 +202,7 @@ def test_an_erasure_in_the_tail_invalidates_checkpoints(
         memory.erase(block)
     made.write_bytes(copy)
     with opened(read_only=True) as memory:
-        assert [each.problem for each in memory.checkpoints()] == ["words were erased since"]
+        assert [each.problem for each in memory.checkpoints()] == ["text was erased since"]
     assert restored_from(path) is None
     assert left(folder) == {*SECRETS, STAYS}  # whoever only reads removes nothing
     with opened() as memory:
@@ -237,6 +237,7 @@ def test_opening_removes_files_without_an_owner(opened: Open, path: Path, folder
     with opened():
         assert sorted(folder.iterdir()) == sorted([*own, folder / "notes.txt"])
     path.unlink()
+    path.with_name(f"{path.name}.heads").unlink()
     with opened():
         assert [file.name for file in folder.iterdir()] == ["notes.txt"]
 

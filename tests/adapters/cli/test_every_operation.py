@@ -7,7 +7,7 @@ import inspect
 import pytest
 from cyclopts import App
 
-from mnemic.adapters.cli.application import app
+from mnemic.adapters.cli.application import app, whole
 from mnemic.adapters.cli.commands.time_travel import as_of
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
@@ -52,6 +52,9 @@ CALLED = {
     "token_budget": "budget",
 }
 """Arguments that have another name here, by operation and name or by name alone."""
+
+
+whole()
 
 
 def operations(kind: type) -> dict[str, list[str]]:

@@ -19,6 +19,7 @@ from mnemic.kernel.scoring import signals as kernel
 from mnemic.specs.reference import scoring as reference
 from mnemic.specs.strategies.texts import categories, tags
 from mnemic.specs.strategies.vectors import at_cosine, cosines, embeddings
+from tests.specs import columns
 
 units = st.integers(min_value=0, max_value=NANO)
 moments = st.integers(min_value=-(10**16), max_value=10**16)
@@ -44,7 +45,7 @@ def test_an_edge_score_is_symmetric_bounded_guarded_and_the_same_on_both_sides(
     delta_us: int,
     policy: Policy,
 ) -> None:
-    found = kernel.edge_score(
+    found = columns.edge_score(
         cosine, tags_a, tags_b, same_category=same_category, delta_us=delta_us, policy=policy
     )
     assert found == reference.edge_score(
@@ -92,7 +93,7 @@ def test_tiers_and_penalties_agree(
 @given(created_us=st.one_of(st.none(), moments), now_us=moments)
 def test_recency_by_age_agrees(created_us: int | None, now_us: int) -> None:
     found = reference.age_recency(created_us, now_us, DEFAULT)
-    assert found == kernel.age_recency(created_us, now_us, DEFAULT)
+    assert found == columns.age_recency(created_us, now_us, DEFAULT)
     assert 0 <= found <= NANO
 
 

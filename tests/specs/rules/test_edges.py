@@ -6,11 +6,11 @@ from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_HOUR,
     NANO,
     nano,
-    nearness,
 )
 from mnemic.kernel.scoring import signals as kernel
 from mnemic.specs.reference import scoring as reference
 from mnemic.specs.rules import Row, rows
+from tests.specs import columns
 
 
 def score(row: Row, *, cosine: int, same_category: bool) -> int:
@@ -18,7 +18,7 @@ def score(row: Row, *, cosine: int, same_category: bool) -> int:
     given = row.given
     tags = given.get("tags_a", ()), given.get("tags_b", ())
     delta_us = given["hours_apart"] * MICROS_PER_HOUR
-    found = kernel.edge_score(
+    found = columns.edge_score(
         cosine, *tags, same_category=same_category, delta_us=delta_us, policy=row.policy
     )
     plain = reference.edge_score(
@@ -39,8 +39,8 @@ def test_shared_tags_are_a_share_of_all_tags(row: Row) -> None:
 def test_nearness_in_time_is_a_bell(row: Row) -> None:
     delta_us = row.given["hours_apart"] * MICROS_PER_HOUR
     sigma_us = round(row.policy.temporal_sigma_hours * MICROS_PER_HOUR)
-    assert row.tells("temporal", nearness(delta_us, sigma_us))
-    assert reference.temporal(delta_us, row.policy) == nearness(delta_us, sigma_us)
+    assert row.tells("temporal", columns.nearness(delta_us, sigma_us))
+    assert reference.temporal(delta_us, row.policy) == columns.nearness(delta_us, sigma_us)
 
 
 @pytest.mark.parametrize("row", rows("edges.edge-score"), ids=str)

@@ -9,6 +9,7 @@ from mnemic.kernel.numeric import retention
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.numeric.retention import MICROS_PER_FSRS_DAY, Memory
 from mnemic.specs.rules import Row, rows
+from tests.specs.columns import retrievability
 
 
 def after(stability: float, difficulty: float = 5.0) -> Memory:
@@ -18,7 +19,7 @@ def after(stability: float, difficulty: float = 5.0) -> Memory:
 @pytest.mark.parametrize("row", rows("retention.left"), ids=str)
 def test_retrievability_falls_with_active_time(row: Row) -> None:
     at = row.given["days"] * MICROS_PER_FSRS_DAY
-    assert row.tells("left", retention.retrievability(after(row.given["stability"]), at))
+    assert row.tells("left", retrievability(after(row.given["stability"]), at))
 
 
 @pytest.mark.parametrize("row", rows("retention.first"), ids=str)

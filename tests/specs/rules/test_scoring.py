@@ -9,6 +9,7 @@ from mnemic.kernel.scoring import signals as kernel
 from mnemic.kernel.timestamps import instant
 from mnemic.specs.reference import scoring as reference
 from mnemic.specs.rules import Row, rows
+from tests.specs import columns
 
 
 def column(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -47,7 +48,7 @@ def test_recency_by_age_fades_from_the_date_of_creation(row: Row) -> None:
     created_us = instant("created_at", row.given.get("created_at"))
     if "age_days" in row.given:
         created_us = now_us - row.given["age_days"] * MICROS_PER_DAY
-    found = kernel.age_recency(created_us, now_us, row.policy)
+    found = columns.age_recency(created_us, now_us, row.policy)
     assert row.tells("recency", found)
     assert reference.age_recency(created_us, now_us, row.policy) == found
 
@@ -55,10 +56,10 @@ def test_recency_by_age_fades_from_the_date_of_creation(row: Row) -> None:
 @pytest.mark.parametrize("row", rows("scoring.age-half-life"), ids=str)
 def test_recency_by_age_halves_in_its_half_life(row: Row) -> None:
     age_us = reference.first_below(
-        lambda age_us: kernel.age_recency(-age_us, 0, DEFAULT), NANO // 2
+        lambda age_us: columns.age_recency(-age_us, 0, DEFAULT), NANO // 2
     )
     assert row.tells("days", age_us * NANO // MICROS_PER_DAY)
-    assert reference.age_recency(-age_us, 0, DEFAULT) == kernel.age_recency(-age_us, 0, DEFAULT)
+    assert reference.age_recency(-age_us, 0, DEFAULT) == columns.age_recency(-age_us, 0, DEFAULT)
 
 
 @pytest.mark.parametrize("row", rows("scoring.usefulness"), ids=str)

@@ -147,7 +147,7 @@ class Keyring:
         """
         if not is_id(token_id):
             # The argument is not repeated: people revoke a leaked secret by pasting it.
-            raise TokenNotFound("that is no id of a token, which has 8 hexadecimal digits")
+            raise TokenNotFound("that is not the id of a token, which has 8 hexadecimal digits")
         with self._register.write_lock():
             known = dict(self._register.read().tokens)
             token = known.get(TokenId(token_id))
@@ -190,7 +190,7 @@ class Keyring:
 
         Raises:
             Unauthenticated: There is none. Only the holder of the secret of an invalid token learns
-                why it is invalid, and that there is such a token.
+                why it is invalid, and that the token exists.
             StoreFailed, StoreTooNew, AccessDamaged: See ``open``. Access is then denied.
         """
         if secret is None or secret == "":
@@ -205,7 +205,7 @@ class Keyring:
         """Return the token with this secret, valid or not.
 
         The id selects the token, and is public. Each comparison of the secret part takes the same
-        time, wherever the first difference is; and a text without an id, or with an unknown one,
+        time, for any position of the first difference; a text without an id, or of an unknown one,
         takes the time of a comparison as well.
         """
         token_id, tokens = claimed(secret), self._tokens()
@@ -220,7 +220,7 @@ class Keyring:
     def _tokens(self) -> Mapping[TokenId, Token]:
         contents = self._contents
         if self._register.stamp() != contents.stamp:
-            # Two threads may both read; whichever contents is kept, the next check looks again.
+            # Two threads may both read; either result may be kept: the next check looks again.
             self._contents = contents = self._register.read()
         return contents.tokens
 

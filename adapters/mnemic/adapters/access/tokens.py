@@ -77,8 +77,8 @@ class Token(Result):
     revoked_us: int | None = field(default=None, validator=optional(_moment))
     """When it was revoked; None: it was not."""
     zone: str | None = field(default=None, validator=optional(_is_zone))
-    """How far it is trusted, in every space: what it learns is of this zone at most, and it cannot
-    change anything above it; None: in full."""
+    """Trust zone of its writes in every space: what it learns is of this zone at most, and it
+    cannot change anything above it; None: in full."""
 
     def __attrs_post_init__(self) -> None:
         if self.zone is not None and "admin" in self.scopes.values():

@@ -2,7 +2,7 @@
 
 1. An inline hashtag is a tag: ``#Harbour`` in prose becomes ``harbour``. Headings, issue numbers,
    colours, anchors of addresses, preprocessor lines and code between backticks are none.
-2. A short block in which the agent states a principle of its own, in so many words
+2. A short block in which the agent explicitly states one of its own principles
    (``STATEMENTS``), gets the ``self/…`` tag of that kind. Only what the agent itself learned counts
    (`is_own`): another's "my goal is" must not become the agent's.
 3. A long block is summed up by its first sentences.
@@ -21,7 +21,7 @@ from typing import Final
 from mnemic.kernel.ports import Analysis, Passage
 
 HASHTAGS_MAX: Final = 8
-"""More in one text is decoration."""
+"""Maximum number of tags from one text; further hashtags are decoration."""
 STATEMENT_LENGTH_MAX: Final = 300
 """Characters. A principle is short; a longer text is about something else as well."""
 LONG: Final = 600
@@ -32,7 +32,7 @@ SENTENCE_LENGTH_MIN: Final = 40
 
 OWN_SOURCES: Final = frozenset({"agent", "api"})
 OTHERS_WORDS: Final = "message"
-"""The category of what somebody said in a conversation."""
+"""The category of messages in a conversation."""
 
 STATEMENTS: Final = tuple(
     (tag, re.compile(pattern, re.IGNORECASE))
@@ -121,7 +121,7 @@ def summary(text: str) -> str | None:
     """
     if len(text) <= LONG:
         return None
-    # Enough to fill a summary, whatever the white space.
+    # Enough to fill a summary, for any amount of white space.
     flat = " ".join(text[: 2 * LONG].split())
     if len(flat) <= SUMMARY_LENGTH_MAX:
         return flat or None

@@ -1,6 +1,6 @@
 """Approximate search with HNSW graphs (Malkov and Yashunin 2018), by hnswlib. Extra ``hnsw``.
 
-The vectors and the exact search are always there. Everything here can be missing, damaged or thrown
-away; the exact search is used then. Only the time differs, and what a decision records as its
+The vectors and the exact search always exist. Everything in this package can be missing, damaged or
+discarded; the exact search is used then. Only the time differs, and what a decision records as its
 retriever.
 """

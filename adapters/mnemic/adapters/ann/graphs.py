@@ -1,4 +1,4 @@
-"""When graphs are loaded, built, swapped in and discarded.
+"""Lifecycle of graphs: loading, building, installation and discarding.
 
 Rules of this module:
 
@@ -70,7 +70,7 @@ class Graphs:
     """Settings of approximate search."""
 
     always: bool = False
-    """Whether graphs are made and used wherever possible, whether quicker or not."""
+    """Whether graphs are made and used where possible, even if the exact search is faster."""
     least: int = AUTO_ROWS
     """Vectors from which on graphs are considered."""
     sizes: tuple[int, int] = field(default=SIZES, validator=_fitting)
@@ -144,7 +144,7 @@ class GraphBuilder:
         self._warned = 0
         """How many of the alerts have been reported."""
         self._turn = 0
-        """How often everything was discarded: builds begun before are not wanted any more."""
+        """How often everything was discarded: builds begun before are obsolete."""
         self._thread: threading.Thread | None = None
 
     # --- searching ------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class GraphBuilder:
     def near(self) -> Proximity | None:
         """Return the search over near blocks as of now; the state lock is held.
 
-        It keeps using the same graphs, whatever has been built meanwhile.
+        It keeps using the same graphs, even if others are built meanwhile.
         """
         index = self._index()
         if self.wanted is None or index is None or index.rows < self.wanted.least:
@@ -246,7 +246,7 @@ class GraphBuilder:
     # --- building -------------------------------------------------------------------------------
 
     def _is_wanted(self, turn: int) -> bool:
-        """Return whether a build begun in *turn* is wanted, and the program is not exiting."""
+        """Return whether a build begun in *turn* is current, and the program is not exiting."""
         return turn == self._turn and threading.main_thread().is_alive()
 
     def _work(self, wanted: Graphs, turn: int) -> None:

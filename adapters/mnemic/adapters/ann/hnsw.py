@@ -28,7 +28,7 @@ CARE: Final = 200
 """Candidates considered while a row is added (``ef_construction``)."""
 SEED: Final = 100
 BATCH: Final = 256
-"""Rows added between two checks of whether the graph is still wanted: a tenth of a second."""
+"""Rows added between two checks of whether the graph is obsolete: a tenth of a second."""
 FOLLOWED: Final = 4_096
 """Link lists checked in one go: no other thread waits longer than 2 ms for that."""
 
@@ -39,7 +39,7 @@ _LABEL: Final = 8
 
 
 class Unwanted(Exception):
-    """A graph was not finished because it is not wanted any more. Internal to the adapter."""
+    """A graph was not finished because it is obsolete. Internal to the adapter."""
 
 
 class Misfit(Exception):

@@ -1,4 +1,4 @@
-"""Checks whether hnswlib can be used here, in a separate process.
+"""Check in a separate process whether hnswlib can be used on this machine.
 
 It is compiled on the machine that installs it, for that machine's processor. On another one it may
 end the process at its first instruction. So a child process tries it first.
@@ -40,7 +40,7 @@ def obstacle() -> str | None:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether there is such a module, without importing it."""
+    """Return whether the module exists, without importing it."""
     try:
         return find_spec(module) is not None
     except ValueError:  # ``sys.modules`` holds something else under that name

@@ -33,7 +33,7 @@ class CheckpointDirectory:
     writes: bool
     """Whether checkpoints are made and swept."""
     destroys: bool
-    """Whether they are destroyed when text is erased: also for a host that wants none, since others
+    """Whether they are destroyed when text is erased: for a host without checkpoints too, as others
     with the same store may have made some."""
 
     @property

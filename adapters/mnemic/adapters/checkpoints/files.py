@@ -37,7 +37,7 @@ _THE_FILE_ITSELF = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | BINARY
 
 
 class Abandoned(Exception):
-    """A checkpoint was not finished because it is not wanted any more. Internal to the adapter."""
+    """A checkpoint was not finished because it is obsolete. Internal to the adapter."""
 
 
 class Folder:

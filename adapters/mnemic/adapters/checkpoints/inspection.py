@@ -1,4 +1,4 @@
-"""Checks whether a checkpoint is whole, and whether it fits a log."""
+"""Inspection of checkpoints: whether one is whole, and whether it fits a log."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def payloads_misfit(origin: Origin, log: Log) -> Misfit | None:
 
 
 def vault_of(log: Log) -> Vault | None:
-    """Return what encrypts the checkpoints of a log; None: it is not encrypted."""
+    """Return the vault that encrypts the checkpoints of a log; None: it is not encrypted."""
     vault: Vault | None = getattr(log, "vault", None)
     return vault
 
@@ -118,9 +118,9 @@ def _of_another_past(origin: Origin, log: Log, erased: int) -> Misfit | None:
     if origin.version > head.version:
         return Misfit("stale", f"the log ends at version {head.version}")
     if digest is None or digest.hex() != origin.digest:
-        return Misfit("stale", "the log went another way")
+        return Misfit("stale", "the log has another history")
     if origin.version == head.version and head.digest != digest:
         return Misfit("stale", "the log's head disagrees with its last record")
     if origin.version < erased:
-        return Misfit("stale", "words were erased since")
+        return Misfit("stale", "text was erased since")
     return None

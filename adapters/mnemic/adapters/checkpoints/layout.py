@@ -14,7 +14,7 @@ Rules of the layout:
 
 A seal is BLAKE2b with 128 bits. Measured on 150 MB in two threads, reading included: CRC-32 0.04 s,
 SHA-256 and BLAKE2b 0.09 s; SHA-256 takes three times that on a processor without instructions for
-it, and CRC-32 finds accidents only, of which a rotten disk knows more kinds than one changed byte.
+it, and CRC-32 detects only simple accidental changes, not all errors of a failing disk.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Manifest:
     origin: Origin
     parts: tuple[Part, ...]
     size: int
-    """How long the file has to be, in bytes."""
+    """Expected length of the file, in bytes."""
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def _read(stored: bytes) -> Manifest:
             raise FormatUnknown(f"its manifest has {', '.join(sorted(unknown))}, which is newer")
         return Manifest(origin=Origin(**document["origin"]), parts=tuple(parts), size=place)
     except (ValueError, TypeError, KeyError) as error:
-        raise Torn(f"its manifest makes no sense: {error}") from error
+        raise Torn(f"its manifest is not valid: {error}") from error
 
 
 def _part(described: Mapping[str, Any], offset: int) -> Part:

@@ -1,4 +1,4 @@
-"""When a checkpoint is written, loaded, swept and destroyed.
+"""Lifecycle of checkpoints: writing, loading, sweeping and destruction.
 
 Rules of this module:
 
@@ -95,7 +95,7 @@ class CheckpointWriter:
         self._kept = 0
         """Size of the state at the last attempt to write a checkpoint."""
         self._dropped = 0
-        """How often files were dropped: writes begun before are not wanted any more."""
+        """How often files were dropped: writes begun before are obsolete."""
         self._filing = threading.Lock()
         self._thread: threading.Thread | None = None
         self.restored: int | None = None

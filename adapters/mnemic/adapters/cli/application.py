@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib.metadata import version as release
 from itertools import islice
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-from mnemic.adapters.cli import completions
+from mnemic.adapters.cli import completions, derived
 from mnemic.adapters.cli.commands import (
     blocks as block_commands,
 )
@@ -120,15 +121,14 @@ app = App(
     result_action="return_value",
     default_parameter=Parameter(negative_iterable=(), show_default=False),
 )
+groups: dict[str, Group] = {}
+"""The panels of the overview, by title."""
 for title, commands in {
     "Remember": (
         ingest,
         block_commands.learn,
         block_commands.learn_many,
         block_commands.revise,
-        block_commands.rezone,
-        block_commands.forget,
-        block_commands.erase,
         block_commands.erase_space,
     ),
     "Ask": (queries.recall, queries.reference, block_commands.outcome),
@@ -142,7 +142,6 @@ for title, commands in {
     "Compose": (
         ledger.compose,
         ledger.label,
-        ledger.retract_label,
         ledger.ledger,
         ledger.composition,
         ledger.composed_with,
@@ -176,7 +175,6 @@ for title, commands in {
     ),
     "Maintain": (
         upkeep.consolidate,
-        upkeep.curate,
         upkeep.verify,
         upkeep.checkpoints,
         key_commands.keys,
@@ -190,7 +188,7 @@ for title, commands in {
         upkeep.reembed,
     ),
 }.items():
-    group = Group.create_ordered(title)
+    groups[title] = group = Group.create_ordered(title)
     for place, each in enumerate(commands):
         app.command(each, group=group, sort_key=place)
     if time_travel.replay in commands:
@@ -250,7 +248,7 @@ def completion(shell: completions.Shell, /) -> int:
     Args:
         shell: bash, zsh or fish.
     """
-    print(completions.script(app, shell, nested={"as-of": time_travel.as_of}))  # noqa: T201
+    print(completions.script(whole(), shell, nested={"as-of": time_travel.as_of}))  # noqa: T201
     return Exit.OK
 
 
@@ -309,6 +307,12 @@ def launch(
     return exit_code or Exit.OK
 
 
+def whole() -> App:
+    """Return the application with a command for each operation; the first time takes long."""
+    derived.add_commands(app, groups)
+    return app
+
+
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit code.
 
@@ -316,8 +320,12 @@ def main(tokens: Sequence[str] | None = None) -> int:
         tokens: The arguments after the program's name; None: those of this process.
     """
     given = _reordered(sys.argv[1:] if tokens is None else tokens)
+    command = _command(given)
+    if command is not None and command not in app:
+        whole()
     try:
-        exit_code: int | None = app.meta(given)
+        with nullcontext() if command else derived.outlined(app, groups):
+            exit_code: int | None = app.meta(given)
         sys.stdout.flush()
     except CycloptsError as error:
         return _usage_error(error, _reporter(given))
@@ -351,6 +359,17 @@ def _reordered(tokens: Sequence[str]) -> list[str]:
         else:
             rest.append(word)
     return [*shared, *rest, *(["--", *plain] if plain else [])]
+
+
+def _command(given: Sequence[str]) -> str | None:
+    """Return the name of the command in a reordered command line; None: there is none."""
+    words = iter(given)
+    for word in words:
+        if word in VALUED:
+            next(words, None)
+        elif word not in FLAGS and word.partition("=")[0] not in VALUED:
+            return None if word.startswith("-") else word
+    return None
 
 
 def _reporter(given: Sequence[str]) -> Invocation:

@@ -107,7 +107,7 @@ def _is_payload(annotation: object) -> bool:
 def _payload(value: Json, annotation: Any) -> Payload | None:
     if isinstance(value, Payload) or (value is None and isinstance(None, annotation)):
         return value
-    raise TypeError(f"{value!r:.40} stands where a payload belongs")
+    raise TypeError(f"{value!r:.40} is not a payload")
 
 
 def _register_worded(made: Converter, worded: type[Payload]) -> None:
@@ -134,7 +134,9 @@ def _register_recall(made: Converter) -> None:
         rest = dict(raw)
         numbers = unpack(rest.pop(NUMBERS))
         if not numbers.keys().isdisjoint(rest):
-            raise ValueError(f"{sorted(rest.keys() & numbers.keys())} stand beside the numbers")
+            raise ValueError(
+                f"{sorted(rest.keys() & numbers.keys())} are given besides the numbers"
+            )
         return read_all({**rest, **numbers}, RecallRecorded)
 
     made.register_unstructure_hook(RecallRecorded, write)

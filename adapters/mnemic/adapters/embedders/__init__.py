@@ -1,4 +1,4 @@
-"""Models that turn texts into vectors, one per module, all with the two members of the port.
+"""Embedders: models that convert texts to vectors, one per module.
 
 ``bundled`` is the default and needs no download. ``hashing`` holds the two that tests use.
 """

@@ -1,12 +1,12 @@
 """The default embedder: wordllama, whose weights are inside its own wheel.
 
 The package is made to load from a hub, so three things are done here: it is given the path of its
-files and told not to download anything, the log handler that it adds to the root logger at import
+files and kept from downloading anything, the log handler that it adds to the root logger at import
 is removed again, and texts are pooled one by one. The last keeps one very long text from padding
 its whole batch to its own length.
 
 A text's vector is the mean of its tokens' rows, added in order. It does not depend on the batch
-that the text came in, and is bit-equal wherever float32 is.
+that the text came in, and is bit-equal on all machines with IEEE float32.
 """
 
 from __future__ import annotations

@@ -66,10 +66,10 @@ class ScriptedEmbedder:
         """Answer with *vectors*.
 
         Args:
-            vectors: From the whole text to its vector. Any numbers, NaN too: whatever a broken
-                model might say.
-            dimension: What `identity` promises. A vector of another length is refused here.
-            name: What `identity` says; two names are two models.
+            vectors: From the whole text to its vector. Any numbers, NaN included, as a broken
+                model might return.
+            dimension: The dimension in `identity`. A vector of another length is refused here.
+            name: The name in `identity`; two names are two models.
         """
         for text, vector in vectors.items():
             if len(vector) != dimension:
@@ -105,7 +105,7 @@ def with_cosine(anchor: Sequence[float], cosine: float, *, axis: int) -> tuple[f
     Args:
         anchor: A unit vector.
         cosine: Range: [-1, 1].
-        axis: Which entry takes the rest; *anchor* must be 0 there.
+        axis: The entry that takes the orthogonal part; *anchor* must be 0 there.
     Raises:
         ValueError: One of these does not hold.
     """

@@ -29,7 +29,7 @@ from mnemic.kernel.events import EmbedderIdentity
 
 DIMENSION: Final = 384
 TOKENS_MAX: Final = 256
-"""What the model was trained with, its two marks included; the rest of a text is ignored."""
+"""Input length that the model was trained with, its two marks included; longer texts are cut."""
 
 _loading = Lock()
 NAME: Final = "all-MiniLM-L6-v2/int8"

@@ -1,6 +1,6 @@
 """The embedders that come with mnemic, by the names that a command line or a setting may hold.
 
-Importing this module is quick: each embedder is imported when it is asked for.
+Importing this module is quick: each embedder is imported when it is requested.
 """
 
 from __future__ import annotations

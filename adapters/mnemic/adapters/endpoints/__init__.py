@@ -2,7 +2,7 @@
 
 Hosted ones have it, and so do Ollama, vLLM, llama.cpp and many others.
 
-``embeddings`` turns texts into vectors, ``chat`` analyses new blocks; both use ``connection``,
+``embeddings`` converts texts to vectors, ``chat`` analyses new blocks; both use ``connection``,
 which waits, retries, and gives up. Needs the extra ``openai``. A replay calls none of them.
 """
 

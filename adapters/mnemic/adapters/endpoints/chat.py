@@ -1,7 +1,7 @@
 """Analyses by a language model: ``POST /v1/chat/completions``, one request per passage.
 
 1. One request holds one passage, so that no text influences the analysis of another.
-2. A passage is data. Whatever it asks for, the model's answer is limited to three fields, and only
+2. A passage is data. Despite any instructions in it, an answer is limited to three fields, and only
    a passage of the agent's own may gain a ``self/…`` tag; ``self/constitutional``, which never
    fades, cannot be assigned by a model.
 3. An answer of any other form fails for its passage alone. A server that is unreachable, or refuses
@@ -148,7 +148,7 @@ def parsed(body: bytes) -> Analysis:
     """Return the analysis in the answer of a chat server.
 
     Raises:
-        IndexError, KeyError, TypeError, ValueError: It is not exactly what was asked for.
+        IndexError, KeyError, TypeError, ValueError: It does not have the requested form.
     """
     given = orjson.loads(orjson.loads(body)["choices"][0]["message"]["content"])
     if not isinstance(given, dict) or not given.keys() <= _FIELDS:
@@ -210,7 +210,7 @@ class _Responder:
             answer = None
             try:
                 answer = self._ask(self._passages[place])
-            except Exception:  # noqa: BLE001 - whatever it was, the others would meet it too
+            except Exception:  # noqa: BLE001 - any error would occur for the others too
                 self.close()
             with self._changed:
                 self._answers[place] = answer

@@ -1,4 +1,4 @@
-"""HTTP client of one server: which failures are retried, for how long, and which are not.
+"""HTTP client of one server, with retries of temporary failures.
 
 1. A time-out, a broken connection, 408, 429 and 5xx may be temporary: the request is sent again
    after a pause that doubles. A server that specifies a pause (``Retry-After``) gets that one,
@@ -93,7 +93,7 @@ class Endpoint:
             connections: How many threads use this at once. >= 1.
             sleep: What waits.
         Raises:
-            FieldRefused: One of them is out of range, or no address, or no key.
+            FieldRefused: One of them is out of range, or not a valid address or key.
         """
         at_least("timeout_s", timeout_s, 0.001)
         at_least("retries", retries, 0)
@@ -111,8 +111,8 @@ class Endpoint:
         """Send *document* as JSON to *path* below the address, and return the answer's body.
 
         Raises:
-            EndpointUnavailable: Nothing usable came, however often it was tried.
-            EndpointRefused: The server will not do it.
+            EndpointUnavailable: There was no usable answer in all attempts.
+            EndpointRefused: The server refused the request.
         """
         body = orjson.dumps(document)
         attempt = 0
@@ -189,7 +189,7 @@ class Endpoint:
 
 
 def at_least(name: str, value: float, least: float) -> None:
-    """Refuse what is no number, or less than *least*.
+    """Refuse a value that is not a number, or is less than *least*.
 
     Raises:
         FieldRefused: Naming it.

@@ -53,7 +53,7 @@ class EndpointEmbedder(Connected):
         tokens: TokenCounter | None = None,
         sleep: Sleep = time.sleep,
     ) -> None:
-        """Prepare; nothing is sent before a vector or an unknown dimension is asked for.
+        """Prepare; nothing is sent before a vector or an unknown dimension is requested.
 
         Args:
             base_url: See `Endpoint`.
@@ -100,7 +100,7 @@ class EndpointEmbedder(Connected):
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The model's name and dimension. What its weights are, no server tells.
+        """The model's name and dimension; servers do not identify the weights.
 
         Raises:
             VectorRefused, EndpointUnavailable, EndpointRefused: The dimension had to be asked for.

@@ -40,7 +40,7 @@ def named(path: Path) -> Generator[None]:
 
 
 def stands(path: Path) -> bool:
-    """Return whether there is such a file or folder.
+    """Return whether the file or folder exists.
 
     Raises:
         FieldRefused, StoreFailed: The path is not a possible file name.

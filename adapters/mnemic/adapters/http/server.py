@@ -133,10 +133,10 @@ def check_reach(keyring: Keyring, settings: Settings) -> None:
         FieldRefused: Names the setting.
     """
     if not 0 <= settings.port <= PORT_MAX:
-        raise FieldRefused(f"no port has the number {settings.port}", field="port")
+        raise FieldRefused(f"the port {settings.port} is out of range", field="port")
     if settings.open_loopback and not settings.is_on_loopback:
         raise FieldRefused(
-            f"{settings.host} can be reached from other machines, which must come with a token",
+            f"{settings.host} can be reached from other machines, which need a token",
             recovery="Listen at 127.0.0.1, or leave out --open-loopback and make tokens.",
             field="open_loopback",
         )

@@ -1,11 +1,11 @@
-"""Conversation JSON: who said what, when, in which session.
+"""Conversation JSON: turns with speaker, date and session.
 
     {"conversations": [{"id": "c1", "turns": [{"id": "D1:1", "session": 1,
         "at": "2023-05-08T13:56:00", "speaker": "Ada", "text": "Hello!"}]}]}
 
 A turn becomes a block of category ``message``. Its thread is conversation and session, and its
-metadata holds the turn's id; a turn without a date is of unknown age. Whatever else stands in the
-file (questions, notes) is passed over.
+metadata holds the turn's id; a turn without a date is of unknown age. Other contents of the
+file (questions, notes) are ignored.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def sittings(
     """Return one sitting per session of each conversation, in the order of the file.
 
     Args:
-        name: What to call the file.
+        name: Name of the file in places and messages.
         document: The whole file.
-        labels: What is said about the whole file.
+        labels: Values for the whole file.
         only: Id of the one conversation to read; None: all.
 
     Raises:

@@ -77,7 +77,8 @@ class File:
             return json.loads(self.data)
         except (ValueError, RecursionError) as error:
             raise InputRefused(
-                f"{self.name} is not JSON: {error}", recovery="Mend the file, or give its --format."
+                f"{self.name} is not JSON: {error}",
+                recovery="Correct the file, or give its --format.",
             ) from error
 
     def documents(self) -> Iterator[Line]:
@@ -92,7 +93,7 @@ class File:
     def _beginning(self) -> Any:
         """Return the first object or list of the file, as JSON; None if it does not begin with one.
 
-        Only a file whose first line is not an object of its own is read as a whole: JSON lines may
+        Only a file whose first line is not a complete object is read as a whole: JSON lines may
         be far longer than a conversation.
         """
         given = [_json(line) for line in self._first_lines(_SAMPLE)]

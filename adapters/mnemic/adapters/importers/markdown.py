@@ -2,7 +2,7 @@
 
 The text of a passage is the unchanged lines of the document. Its metadata contains the path of
 headings above it; the heading itself begins the first passage of its section, so that its words
-are found too. A heading without a text of its own is joined to what follows it.
+are found too. A heading without text below it is joined to what follows it.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Conversation:
     """Messages that belong together."""
 
     name: str | None
-    """What the file calls it."""
+    """Its name in the file."""
     messages: Sequence[Any]
 
 

@@ -109,7 +109,7 @@ def read(path: Path, how: Reading | None = None, *, called: str | None = None) -
 def _numbered(items: Iterable[Item], counts: Counter[object]) -> Iterator[Item]:
     """Yield *items*, messages without an id with their number in the thread as ``turn``.
 
-    So a file that is read again, or has grown, says nothing twice.
+    So a file that is read again, or has grown, yields no message twice.
 
     Args:
         items: Of one sitting.

@@ -92,12 +92,13 @@ class Queries(ABC):
         """Return a page of blocks in the order of learning.
 
         Args:
-            tag: With this tag; one that ends in ``/`` matches every tag below it.
-            category: Of this category.
-            author: By this author.
-            thread: Of this thread.
+            tag: With this tag; one that ends in ``/`` matches every tag below it. None: any tags.
+            category: In this category; None: any.
+            author: By this author; None: any.
+            thread: In this thread; None: any.
             status: ``inbox``, ``active``, ``archived`` or ``quarantined``.
-            after: Continue after this version (``next_after`` of the previous page).
+            after: Continue after this version: ``next_after`` of the page before. None: from the
+                start. Any whole number.
             limit: Most blocks of the page. Range: 1 to 1000.
         """
         with self._space.state_lock:
@@ -149,7 +150,7 @@ class Queries(ABC):
         """Return the latest compositions, or those that one block is a member of.
 
         Args:
-            of: The id of a block.
+            of: Only compositions with this block; None: all.
             limit: Most compositions. Range: 1 to 1000.
 
         Raises:
@@ -212,9 +213,9 @@ class Queries(ABC):
         Args:
             mode: ``default``, or ``classic``: the scores that clients of ``composed_graph`` know.
             tags: A member must have one of these, or one in its namespace (``project:x`` for
-                ``project``).
+                ``project``). None: any block.
             limit: Most candidates. Range: 1 to 1000.
-            size: How many blocks per candidate: 2, 3, 4 or ``any``.
+            size: Number of blocks of a candidate.
             decision: A recorded recall: the frontier at the time of that decision. Candidates that
                 were composed since, and worked, are reported separately as ``calibration``.
 
@@ -268,7 +269,8 @@ class Queries(ABC):
 
         Args:
             bins: Number of equal intervals of active hours; None: 24. Range: 1 to 1000.
-            after: Sessions that started after this version (``next_after`` of the previous page).
+            after: Sessions that started after this version (``next_after`` of the page before);
+                None: from the first. Any whole number.
             limit: Most sessions of the page. Range: 1 to 1000.
 
         Raises:
@@ -290,7 +292,8 @@ class Queries(ABC):
             selector: Which writes: ``source``, ``actor``, ``block``. Each is one or several, and
                 ``since`` and ``until`` limit when they were recorded. All given conditions must
                 hold.
-            after: Continue after this version (``next_after`` of the previous page).
+            after: Continue after this version (``next_after`` of the page before); None: from the
+                first. Any whole number.
             limit: Most entries of the page; those of one event stay together. Range: 1 to 1000.
 
         Raises:
@@ -323,7 +326,7 @@ class Queries(ABC):
         """Return the last events, or those of one block, in order.
 
         Args:
-            of: The id of a block.
+            of: Only events that concern this block; None: all.
             limit: Most events. Range: 1 to 1000.
 
         Raises:

@@ -178,23 +178,20 @@ def least_scope(operation: str) -> Scope:
 def tools() -> Mapping[str, Tool]:
     """Return every tool by name, in the order of listing."""
     page = resources.files("mnemic.adapters.mcp") / "tools.toml"
-    found = {
-        name: Tool(
-            name=name,
-            **{
-                **entry,
-                "description": entry["description"].strip(),
-                "core": Narrowing(**entry.get("core", {})),
-            },
-        )
-        for name, entry in tomllib.loads(page.read_text("utf-8")).items()
-    }
+    pages = tomllib.loads(page.read_text("utf-8"))
+    found = {name: _worded(name, entry) for name, entry in pages.items()}
     named = {name for tool in found.values() for name in tool.operations}
     for operation in operations().values():
         if operation.name not in named and not operation.needs_files:
             tool = _own(operation) if operation.scope == "admin" else _joined(operation, found)
             found[tool.name] = tool
     return MappingProxyType(found)
+
+
+def _worded(name: str, entry: Mapping[str, Any]) -> Tool:
+    """Return a tool as the page words it."""
+    given: dict[str, Any] = {**entry, "core": Narrowing(**entry.get("core", {}))}
+    return Tool(name=name, **{**given, "description": entry["description"].strip()})
 
 
 def _own(operation: Operation) -> Tool:

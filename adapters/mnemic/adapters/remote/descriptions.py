@@ -38,13 +38,13 @@ def entry(name: str, *, of: str) -> Entry:
     Args:
         name: Of a field or a parameter.
         of: The class or operation that it belongs to. An entry for that class or operation replaces
-            the general one, unless it has no description.
+            the general one, except that the general description holds if it has none.
     """
     here, anywhere = said(f"{of}.{name}"), said(name)
     complete = "description" in here
-    found = here if complete else {**anywhere, **here}
+    found = here or anywhere
     return Entry(
-        description=found.get("description", ""),
+        description=here.get("description") or anywhere.get("description", ""),
         complete=complete,
         constraints={
             **_kinds().get(found.get("kind", ""), {}),

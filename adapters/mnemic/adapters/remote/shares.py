@@ -30,7 +30,7 @@ ZONE_PART: Final = 16
 FULL_TRUST: Final = "trusted"
 """The zone whose tokens are treated as those without a zone."""
 REST: Final = 3
-"""How many times as long as a call took the place of a zone rests after it."""
+"""Idle time of a place of a zone after a call, as a multiple of the duration of the call."""
 
 
 @frozen

@@ -38,7 +38,7 @@ def collector_at_rest() -> Generator[None]:
 
     Afterwards they are moved to the oldest generation (freezing and unfreezing joins the lists
     without traversing them), or else the very next allocation would traverse them all as new. A
-    host that has frozen objects of its own keeps them frozen. Few objects are not moved: the oldest
+    host that has frozen objects itself keeps them frozen. Few objects are not moved: the oldest
     generation is hardly ever traversed, and a process that opens and closes small memories all day
     would leave them there.
     """

@@ -38,6 +38,7 @@ from mnemic.adapters.transfer.copies.verification import Tally, walked
 from mnemic.adapters.transfer.destination import (
     STORE,
     as_kept,
+    check_names,
     keep,
     shown,
 )
@@ -92,6 +93,7 @@ def backup(
         temporary_folders.aside(path) as folder,
     ):
         origin = as_kept(given)
+        check_names(origin)
         draft = folder / STORE
         if isinstance(origin, SQLiteStore):
             copy_out(origin, draft)

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mnemic.adapters.files import atomic_files, temporary_folders
+from mnemic.adapters.stores.logs.recorded_store import RecordedStore
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, is_file, open_store, opened
 from mnemic.kernel.errors import Corrupt, FieldRefused, NotEncrypted, SpaceExists
 from mnemic.kernel.ports import Store
@@ -111,6 +112,17 @@ def as_kept(store: Store) -> Store:
         getattr(store, "inner", store) if getattr(store, "is_encrypted", False) else store
     )
     return inner
+
+
+def check_names(store: Store) -> None:
+    """Refuse to copy all spaces of a store of which some have lost their names.
+
+    Raises:
+        LogCorrupt: It holds events of a space that it does not list.
+    """
+    kept = as_kept(store)
+    if isinstance(kept, RecordedStore):
+        kept.check()
 
 
 def shown(place: Address | Store) -> str:

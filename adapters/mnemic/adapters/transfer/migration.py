@@ -22,6 +22,7 @@ from mnemic.adapters.transfer.copies.verification import Tally, Walk
 from mnemic.adapters.transfer.destination import (
     as_it_is,
     check_apart,
+    check_names,
     place_of,
     shown,
 )
@@ -70,6 +71,8 @@ def migrate(
     """
     check_apart(source, target)
     with opened(source, read_only=True) as origin:
+        if spaces is None:
+            check_names(origin)
         names = tuple(dict.fromkeys(origin.spaces() if spaces is None else spaces))
         logs = [origin.log(name, create=False) for name in names]
         if any(map(is_locked, logs)):

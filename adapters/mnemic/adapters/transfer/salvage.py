@@ -264,7 +264,7 @@ class _Salvage:
         found = impossible_event(lambda: self._recorded(read))
         if found is None:
             return read
-        self._problem = f"the event at version {found.version} says what cannot be"
+        self._problem = f"the event at version {found.version} is inconsistent"
         return found.version - 1
 
     def _recorded(self, upto: int) -> Iterator[Recorded]:

@@ -2,7 +2,7 @@
 
 It is ``reverting`` with another idea of what changed, see ``LogSelection``, and these rules:
 
-1. A block whose text a selected event learned is archived as forgotten, whatever was said of it
+1. A block whose text a selected event learned is archived as forgotten, even if it was scored
    since: what others made of it is no reason to keep it. A block that it superseded comes back.
 2. Values that cannot be restored since other events changed them too are left, with an objection.
    Evidence and uses are sums, so what selected events added to them is subtracted.

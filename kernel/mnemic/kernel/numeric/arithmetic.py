@@ -297,8 +297,8 @@ def decayed_each(rates_nano_per_hour: Integers, idle_us: Integers) -> Integers:
     return nano_each(exp_each(rates_nano_per_hour.astype(np.float64) * idle / _NANO_HOUR))
 
 
-def nearness(delta_us: int, sigma_us: int) -> int:
-    """Return exp(-d*d / (2*s*s)) in nano-units, d and s in hours: closeness of two times.
+def nearness_each(delta_us: Integers, sigma_us: int) -> Integers:
+    """Return exp(-d*d / (2*s*s)) in nano-units, d and s in hours: closeness of pairs of times.
 
     Args:
         delta_us: Active microseconds between them, of either sign.
@@ -308,12 +308,6 @@ def nearness(delta_us: int, sigma_us: int) -> int:
     Raises:
         ValueError: The width is not positive.
     """
-    hours = abs(float(delta_us)) / MICROS_PER_HOUR
-    return nano(exp(-(hours * hours) / _bell(sigma_us)))
-
-
-def nearness_each(delta_us: Integers, sigma_us: int) -> Integers:
-    """Return `nearness` of every element of *delta_us*."""
     hours = np.abs(delta_us.astype(np.float64)) / MICROS_PER_HOUR
     return nano_each(exp_each(-(hours * hours) / _bell(sigma_us)))
 

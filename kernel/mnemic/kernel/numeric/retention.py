@@ -15,7 +15,6 @@ Source: https://github.com/open-spaced-repetition (FSRS-6); specs/retention.toml
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -114,17 +113,6 @@ def reviewed(memory: Memory, rating: int, active_us: int) -> Memory:
     )
 
 
-def remembered(reviews: Iterable[Review]) -> Memory | None:
-    """Return the memory after all of *reviews*, in order; None if there are none."""
-    memory: Memory | None = None
-    for review in reviews:
-        if memory is None:
-            memory = first(review.rating, review.active_us)
-        else:
-            memory = reviewed(memory, review.rating, review.active_us)
-    return memory
-
-
 def retrievabilities(stability: Floats, elapsed_us: Integers) -> Integers:
     """Return the probability that each memory is still retrievable, in nano-units.
 
@@ -134,12 +122,6 @@ def retrievabilities(stability: Floats, elapsed_us: Integers) -> Integers:
     """
     days = np.maximum(elapsed_us, 0).astype(np.float64) / float(MICROS_PER_FSRS_DAY)
     return nano_each(exp_each(-_DECAY * ln_each(1.0 + (_FACTOR * days) / stability)))
-
-
-def retrievability(memory: Memory, active_us: int) -> int:
-    """Return ``retrievabilities`` of one memory at *active_us*."""
-    elapsed = np.array([active_us - memory.reviewed_us], dtype=np.int64)
-    return int(retrievabilities(np.array([memory.stability]), elapsed)[0])
 
 
 # --- the steps of FSRS-6 ---------------------------------------------------------------------

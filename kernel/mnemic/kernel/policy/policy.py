@@ -103,7 +103,7 @@ class Policy:
     auto_consolidate: bool = field(default=True, validator=truth)
     """Whether recalls and the ends of sessions promote what waits in the inbox first."""
     recall_promotion_ms: int = field(default=50, validator=count())
-    """Milliseconds that one of them spends on that, higher zones first; the rest is promoted in the
+    """Milliseconds that one of them spends on that, higher zones first; others are promoted in the
     background. The most allowed, 1,000,000, is no limit: all is promoted, in the order of learning.
     """
     inbox_zone_max: int = field(default=256, validator=count(low=1))

@@ -56,7 +56,7 @@ class PayloadCounter(Protocol):
 class DurabilityBarrier(Protocol):
     """Optional capability of a log: wait until what others appended is as durable as an append.
 
-    Of a log without it, whatever is read is durable.
+    Everything that is read from a log without it is durable.
     """
 
     def confirm(self, version: int) -> None:

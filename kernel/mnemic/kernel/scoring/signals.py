@@ -1,7 +1,6 @@
-"""Score signals: the edge score, the five signals of seed 001, and their composite.
+"""Score signals: the overlap of tags, the signals of seed 001, and their composite.
 
-All values are nano-units. Each formula exists in a scalar and an array version; the two agree to
-the last unit.
+All values are nano-units, of many blocks in columns.
 """
 
 from __future__ import annotations
@@ -13,19 +12,16 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_DAY,
-    MICROS_PER_HOUR,
-    NANO,
     exp_each,
     ln_each,
     nano,
     nano_each,
-    nearness,
     share,
     share_each,
     weighted,
     weighted_each,
 )
-from mnemic.kernel.policy import EDGE_WEIGHTS, Policy
+from mnemic.kernel.policy import Policy
 
 Ints = NDArray[np.int64]
 SHARED_MAX = 9 * 10**15
@@ -40,42 +36,6 @@ def jaccard(tags_a: Collection[str], tags_b: Collection[str]) -> int:
     return share(len(first & second), len(first | second))
 
 
-def edge_score(
-    cosine: int,
-    tags_a: Collection[str],
-    tags_b: Collection[str],
-    *,
-    same_category: bool,
-    delta_us: int,
-    policy: Policy,
-) -> int:
-    """Return the score of a similarity edge between two blocks.
-
-    Args:
-        cosine: Nano-units, [-1, 1].
-        tags_a: Tags of one block.
-        tags_b: Tags of the other.
-        same_category: Whether their categories are equal.
-        delta_us: Active time between their last reinforcements, either sign.
-        policy: The policy that defines the weights, the cosine guard and sigma.
-
-    Returns:
-        Nano-units, [0, 1]; 0 if the cosine is below the guard.
-
-    Source: seed 000 section 2, DOMAIN section 4; specs/edges.toml.
-    """
-    if cosine < nano(policy.cosine_guard):
-        return 0
-    signals = (
-        max(0, cosine),
-        jaccard(tags_a, tags_b),
-        NANO if same_category else nano(policy.cross_category),
-        nearness(delta_us, round(policy.temporal_sigma_hours * MICROS_PER_HOUR)),
-    )
-    # Weights that sum to 1 may exceed it by a few nano-units once each is rounded.
-    return min(NANO, weighted([nano(getattr(policy, name)) for name in EDGE_WEIGHTS], signals))
-
-
 def age_recencies(created_us: Ints, now_us: int, policy: Policy) -> Ints:
     """Return exp(-rate · age in days) of many blocks; ``UNKNOWN`` reads as the neutral value.
 
@@ -88,12 +48,6 @@ def age_recencies(created_us: Ints, now_us: int, policy: Policy) -> Ints:
     days = age_us / MICROS_PER_DAY
     fresh = nano_each(exp_each(-policy.recency_rate_days * days))
     return np.where(unknown, nano(policy.recency_unknown), fresh)
-
-
-def age_recency(created_us: int | None, now_us: int, policy: Policy) -> int:
-    """Return ``age_recencies`` of one block."""
-    created = np.array([UNKNOWN if created_us is None else created_us], dtype=np.int64)
-    return int(age_recencies(created, now_us, policy)[0])
 
 
 def usefulness(alpha: Ints, beta: Ints) -> Ints:

@@ -17,17 +17,17 @@ UNEQUAL_PLACES: Final = 0.02
 """Relative difference in the number of places that needs no warning."""
 
 ONE_STEP: Final = (
-    "One step, not a life: each decision was answered again on the memory as it stood; under "
-    "another policy the memory itself would have become another one."
+    "Only one step is compared: each decision was answered again on the memory as it was; under "
+    "another policy the memory itself would have developed differently."
 )
 SHOWN_ONLY: Final = (
-    "Feedback is about what was shown: what another policy brings in is unjudged unless something "
-    "else was said of it. The bounds count it as useless and as decisive."
+    "Feedback is about the blocks that were shown: others are unjudged unless further feedback "
+    "names them. The bounds count them as useless and as decisive."
 )
 WHY_LEFT_OUT: Final = {
-    "sealed": "they saw words that are erased since",
-    "lost": "they saw words that are lost",
-    "recipe-retired": "their recipe or their token counter is not here",
+    "sealed": "they read text that was erased since",
+    "lost": "they read text that is lost",
+    "recipe-retired": "their recipe or their token counter is not available",
 }
 
 
@@ -40,7 +40,7 @@ def _of_sample(found: Backtest) -> Iterator[str]:
     if found.judged == 0:
         yield "Nothing is judged: give outcomes or labels, or a longer horizon, and try again."
     elif found.judged < FEW_DECISIONS:
-        yield f"Judged: {found.judged} of {found.decisions} decisions, too few to decide by."
+        yield f"Judged: {found.judged} of {found.decisions} decisions, too few for a conclusion."
     if found.told_apart < LOW_SHARE * found.judged:
         yield (
             f"In {found.judged - found.told_apart} of {found.judged} judged decisions everything "
@@ -48,7 +48,7 @@ def _of_sample(found: Backtest) -> Iterator[str]:
             "favours what was shown. Score single blocks."
         )
     if found.sessions == 1:
-        yield "All of it is of one session: nothing says how much it varies."
+        yield "All decisions are of one session, so the variance is unknown."
     elif 0 < found.sessions < FEW_SESSIONS:
         yield (
             f"Only {found.sessions} sessions could be resampled: the intervals are narrower than "
@@ -58,8 +58,8 @@ def _of_sample(found: Backtest) -> Iterator[str]:
         yield f"{plural(count, 'decision')} left out: {WHY_LEFT_OUT[reason]}."
     if not found.explored:
         yield (
-            "No recall explored, so nothing corrects for what was never shown; "
-            "recall(explore=0.1) would allow that."
+            "No recall explored, so there is no correction for blocks that were never shown; "
+            "recall(explore=0.1) allows one."
         )
 
 
@@ -71,8 +71,9 @@ def _of_scores(found: Backtest) -> Iterator[str]:
         corrected = score.corrected
         if corrected is not None and corrected.effective < FEW_EFFECTIVE:
             yield (
-                f"The corrected mean of {score.name} rests on {plural(corrected.blocks, 'block')}, "
-                f"worth {corrected.effective:.1f}: do not decide by it."
+                f"The corrected mean of {score.name} is based on "
+                f"{plural(corrected.blocks, 'block')}, an effective sample of "
+                f"{corrected.effective:.1f}: do not rely on it."
             )
 
 
@@ -84,8 +85,8 @@ def _of_one(score: PolicyScore, recorded: PolicyScore, objective: str) -> Iterat
         )
     if score.unanswered:
         yield (
-            f"{score.name} has no answer to {plural(score.unanswered, 'decision')}: it has not got "
-            "the frame that was asked."
+            f"{score.name} has no answer to {plural(score.unanswered, 'decision')}: it lacks the "
+            "frame that was requested."
         )
     gap = score.gap(objective)
     if score.digest == recorded.digest:

@@ -215,7 +215,7 @@ STOP: Final = _words(
 """Function words. Denials are counted before these are removed."""
 
 EXISTENTIAL: Final = _words("some several few sometimes occasionally many part partly half")
-"""Two sentences about some can both be true, whatever they say."""
+"""Two sentences about some can both be true."""
 
 CONDITIONS: Final = _words("if when whenever unless except during while once until till")
 """What follows holds only under a condition."""

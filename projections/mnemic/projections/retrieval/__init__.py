@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from mnemic.projections.retrieval.packing import Packed
 from mnemic.projections.retrieval.recorded_recalls import replayed
-from mnemic.projections.retrieval.request import RecallMethod, Request, answer
+from mnemic.projections.retrieval.request import RecallMethod, Request, answer, explored
 
-__all__ = ["Packed", "RecallMethod", "Request", "answer", "replayed"]
+__all__ = ["Packed", "RecallMethod", "Request", "answer", "explored", "replayed"]

@@ -26,7 +26,6 @@ from typing import Final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import (
@@ -39,8 +38,6 @@ from mnemic.kernel.numeric.arithmetic import (
 from mnemic.projections.retrieval.filters import Eligibility, eligible
 from mnemic.projections.retrieval.recipes import plain
 from mnemic.projections.view import View
-
-Ints = NDArray[np.int64]
 
 RECIPE: Final = "match-1"
 

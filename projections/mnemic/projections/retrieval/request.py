@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
 from mnemic.kernel.aggregates import aggregate
+from mnemic.kernel.decisions.recalling import DRAW, drawn
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import Exploration
 from mnemic.kernel.model.identity import SessionId
@@ -19,9 +20,11 @@ from mnemic.kernel.policy import Frame
 from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.scope import scoped
 from mnemic.kernel.validation import checked_name
+from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.filters import Eligibility, Where
-from mnemic.projections.retrieval.packing import Limits, Packed, pack
+from mnemic.projections.retrieval.lines import lines
+from mnemic.projections.retrieval.packing import Limits, Packed, contenders, pack
 from mnemic.projections.retrieval.ranking import Inquiry, rank
 from mnemic.projections.retrieval.recipes import CURRENT, Recipe
 from mnemic.projections.view import View
@@ -61,7 +64,7 @@ class Request:
     suggest: bool = False
     """Whether connections are suggested with the answer. It is never recorded."""
     explore: float = 0.0
-    """Probability that the last place is drawn at random. Range: [0, 1]."""
+    """Probability that the last place is drawn at random, see ``explored``. Range: [0, 1]."""
     explored: Exploration | None = None
     """The result of the draw, once there is one."""
     min_probability: float | None = None
@@ -167,6 +170,38 @@ def answer(
     """
     asked = inquiry(view, request, vector, method.recipe)
     return pack(view, asked, rank(view, asked), limits(request, asked.frame, method))
+
+
+def explored(
+    view: View,
+    request: Request,
+    vector: Vector | None,
+    method: RecallMethod = METHOD,
+    *,
+    random_bytes: Callable[[int], bytes],
+) -> Request:
+    """Return *request* with the result of a draw for the last place of its answer, if it explores.
+
+    Args:
+        view: As for ``answer``, to which the result goes.
+        request: As for ``answer``.
+        vector: As for ``answer``.
+        method: As for ``answer``.
+        random_bytes: Returns as many random bytes as requested, such as ``Entropy.token``; called
+            once, unless there is no candidate for the place.
+    """
+    rate = nano(request.explore)
+    if not rate:
+        return request
+    asked = inquiry(view, request, vector, method.recipe)
+    ranking = rank(view, asked)
+    heading = judged(view.policy, asked.recipe, ranking).heading
+    room = evolve(limits(request, asked.frame, method), heading=heading)
+    _, line = lines(view, asked.recipe, ranking.passage)
+    pool = contenders(view.policy, ranking, room, line)
+    if not pool:
+        return request
+    return evolve(request, explored=drawn(random_bytes(DRAW), rate, len(pool)))
 
 
 def inquiry(view: View, request: Request, vector: Vector | None, recipe: Recipe) -> Inquiry:

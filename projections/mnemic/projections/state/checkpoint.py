@@ -6,11 +6,9 @@ a checkpoint belongs to a log are matters of ``mnemic.adapters.checkpoints``.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
@@ -91,14 +89,3 @@ def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
     }
     state.staged_vectors = {identities[at]: dict(rows) for at, rows in unpacked(indexes["staged"])}
     return state
-
-
-def digest(parts: Mapping[str, NDArray[Any]]) -> str:
-    """Return the digest of a state: SHA-256 over its parts, each with name, type and shape."""
-    found = hashlib.sha256()
-    for name in sorted(parts):
-        part = parts[name]
-        # A newline ends the header, and the header gives the number of bytes that follow.
-        found.update(f"{name} {part.dtype.str} {part.shape}\n".encode())
-        found.update(np.ascontiguousarray(part).reshape(-1).data)
-    return found.hexdigest()

@@ -42,7 +42,7 @@ class Impossible:
     @property
     def problem(self) -> str:
         """What is wrong, in a sentence."""
-        return f"the event at version {self.version} says what cannot be: {self.error!r:.200}"
+        return f"the event at version {self.version} is inconsistent: {self.error!r:.200}"
 
 
 def newer_policy_fields(event: Event) -> tuple[str, ...]:

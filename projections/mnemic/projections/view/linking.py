@@ -32,7 +32,6 @@ from mnemic.kernel.numeric.arithmetic import (
 )
 from mnemic.kernel.policy import Policy
 from mnemic.projections.storage.order import Ids, ranked, ranked_within
-from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.nearby_pairs import Neighbourhood
 
 _BLOCKS_AT_ONCE: Final = 256
@@ -190,23 +189,6 @@ def link_candidates(
                 search.settle()
         linked.extend(search.result())
     return linked
-
-
-def best_match(
-    index: VectorIndex, vector: Vector, rows: Integers, *, ids: Ids
-) -> tuple[int, int] | None:
-    """Return the block nearest to *vector* and its cosine, ties by id.
-
-    Args:
-        index: Vectors of the blocks named.
-        vector: Quantised, of the index's dimension.
-        rows: Rows in *index* of the blocks to compare with, without repetition.
-        ids: Public ids by ordinal.
-    Returns:
-        Ordinal and nano-units, or None when there are no rows.
-    """
-    rows, cosines = index.top(vector, rows, 1, ids=ids)
-    return (int(index.block_of[rows[0]]), int(cosines[0])) if len(rows) else None
 
 
 def near_matches(

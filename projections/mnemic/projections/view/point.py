@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 
-Ints = NDArray[np.int64]
-
 
 @frozen
 class Point:

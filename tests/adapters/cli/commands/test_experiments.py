@@ -69,7 +69,7 @@ def test_a_backtest_leads_to_adopting_what_it_justified(
     assert ran.exit == 0
     assert "1 decisions answered again, 1 judged within 24 active hours" in ran.out
     assert "single" in ran.out
-    assert "One step, not a life" in ran.out
+    assert "Only one step is compared" in ran.out
     noted = shell("backtest", str(single), "--objective", "reward", "--json").document
     assert [score["name"] for score in noted["scores"]] == ["recorded", "single"]
     assert noted["scores"][1]["reward"]["mean"] == 0.9

@@ -87,7 +87,7 @@ def test_lists_are_cut_and_say_so(noted: Shell) -> None:
 
 
 def test_an_empty_difference_is_reported(noted: Shell) -> None:
-    assert "Nothing is otherwise." in noted("diff", "now").out
+    assert "There are no differences." in noted("diff", "now").out
 
 
 @pytest.mark.parametrize("points", [["5", "3"], ["soon"], ["d0"], ["3", "999"]])

@@ -81,7 +81,7 @@ def test_a_folder_is_learned_file_by_file_and_known_the_second_time(
     [
         ("empty.md", "", (), "Name files that are not empty."),
         ("chat.txt", CHAT.replace("13", "12"), (), "Pass --date-order dmy or --date-order mdy."),
-        ("a.json", "{", (), "Mend the file, or give its --format."),
+        ("a.json", "{", (), "Correct the file, or give its --format."),
         ("a.txt", "Text.", ("--conversation", "c1"), "Leave out --conversation."),
         ("a.txt", "Text.", ("--created-at", "soon"), WRITTEN_DATE),
     ],

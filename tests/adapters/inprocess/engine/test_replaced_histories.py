@@ -249,7 +249,7 @@ def test_an_event_that_cannot_be_folded_is_damage_when_catching_up() -> None:
     log = pair.primary.log(SPACE)
     log.append([stranger._replace(version=4)], (), after=log.head())
     for _ in range(2):
-        with pytest.raises(LogCorrupt, match="says what cannot be") as damage:
+        with pytest.raises(LogCorrupt, match="is inconsistent") as damage:
             pair.memory.blocks()
         assert damage.value.facts["version"] == stranger.version
     with memory(pair.primary, CLOCK, seed="next", read_only=True) as opened:
@@ -269,7 +269,7 @@ def test_a_reader_ends_before_an_event_that_cannot_be_folded_when_catching_up() 
         for _ in range(2):
             assert texts(reader) == BEGINNING
         assert reader.status().version == 3
-        assert any("says what cannot be" in each for each in reader.status().alerts)
+        assert any("is inconsistent" in each for each in reader.status().alerts)
         assert not reader.verify().sound
 
 

@@ -81,7 +81,7 @@ def test_the_better_policy_is_found_with_its_gap(judged: SyncMemory) -> None:
     assert by_words.ndcg_gap.sure
     assert found.best == by_words
     assert found.summary.startswith("12 decisions answered again, 12 judged: best ndcg ")
-    assert "One step, not a life" in found.summary
+    assert "Only one step is compared" in found.summary
 
 
 def test_the_policy_in_force_reproduces_the_recorded_answers(opened: Open) -> None:
@@ -163,7 +163,7 @@ def test_sealed_decisions_are_left_out_and_counted(judged: SyncMemory) -> None:
     assert sealed
     found = judged.backtest([BY_WORDS])
     assert (found.decisions, found.left_out) == (12 - sealed, {"sealed": sealed})
-    assert f"{sealed} decisions left out: they saw words that are erased since." in found.caveats
+    assert f"{sealed} decisions left out: they read text that was erased since." in found.caveats
 
 
 def test_a_policy_without_the_frame_has_no_answer(memory: SyncMemory) -> None:
@@ -172,7 +172,7 @@ def test_a_policy_without_the_frame_has_no_answer(memory: SyncMemory) -> None:
     found = memory.backtest(ELFMEM)
     score = score_of(found, "elfmem-0.20")
     assert (score.answered, score.unanswered, score.places) == (0, 1, 0)
-    assert any("it has not got the frame" in caveat for caveat in found.caveats)
+    assert any("it lacks the frame" in caveat for caveat in found.caveats)
 
 
 def test_bounds_enclose_every_estimate(opened: Open, busy: Busy) -> None:
@@ -194,8 +194,8 @@ def test_caveats_name_the_limits_of_the_result(opened: Open, busy: Busy) -> None
     busy(memory)
     found = memory.backtest([WIDE])
     answer = " ".join(found.caveats)
-    assert "the memory itself would have become another one" in answer
-    assert "too few to decide by" in answer
+    assert "the memory itself would have developed differently" in answer
+    assert "too few for a conclusion" in answer
     assert "narrower than they should be" in answer
     assert "No recall explored" in answer
     assert "a longer answer hits more" in answer
@@ -251,7 +251,7 @@ def test_as_plain_values_it_has_everything(judged: SyncMemory) -> None:
     assert answer["best"] == "by-words"
     assert [score["name"] for score in answer["scores"]] == [RECORDED, "by-words"]
     assert answer["scores"][1]["coverage"] > 0
-    assert answer["caveats"][0].startswith("One step")
+    assert answer["caveats"][0].startswith("Only one step")
 
 
 @pytest.mark.parametrize(("name", "begins"), [("b.png", b"\x89PNG"), ("b.svg", b"<?xml")])

@@ -65,6 +65,18 @@ def test_an_append_is_acknowledged_once_a_later_wait_succeeds(
     assert contents(log) == whole(2)
 
 
+def test_an_append_that_no_replica_answers_is_in_doubt(primary: Primary, log: PostgresLog) -> None:
+    primary.wait_for_a_replica()
+    with pytest.raises(StoreFailed) as caught:
+        append(log, 1)
+    assert "command id" in caught.value.recovery
+    with pytest.raises(StoreFailed):
+        log.confirm(0)  # over new connections, perhaps to another server
+    primary.wait_for_no_replica()
+    log.confirm(1)
+    assert contents(log) == whole(2)
+
+
 def test_an_append_without_replicas_is_acknowledged_at_once(
     primary: Primary, log: PostgresLog
 ) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
+from mnemic.adapters.transfer.backup import backup
+from mnemic.adapters.transfer.migration import migrate
 from mnemic.kernel.errors import HistoryReplaced, LogCorrupt, VersionConflict
 from mnemic.specs.contracts.log_entries import EMPTY, payload, records
 from tests.adapters.stores.damages import EVERYWHERE, LENGTH, SET_BACK, at, read
@@ -114,6 +117,13 @@ def test_the_last_row_that_is_gone_is_named_too(log: PostgresLog, address: str, 
     with closing(PostgresStore(address)) as again, pytest.raises(LogCorrupt) as caught:
         again.log("home")
     assert named(caught.value, log)
+
+
+@pytest.mark.usefixtures("rowless")
+def test_a_copy_of_all_spaces_is_refused(address: str, tmp_path: Path) -> None:
+    for copy in (backup, migrate):
+        with pytest.raises(LogCorrupt, match="lost rows of its table of spaces"):
+            copy(address, tmp_path / f"{copy.__name__}.db")
 
 
 def test_a_space_can_be_made_when_the_remains_are_deleted(

@@ -134,6 +134,39 @@ def test_an_append_whose_outcome_cannot_be_queried_is_in_doubt(cable: Line, addr
         assert contents(other.log("home")) == whole(KNOWN + 1)
 
 
+class FailedOver(Datastore):
+    """Is connected to another server, without the last event, when a commit is confirmed."""
+
+    edit: Callable[..., None]
+
+    def confirm(self) -> None:
+        self.edit(
+            "UPDATE spaces SET version = version - 1, digest = (SELECT substr(state, 1, 32) FROM "
+            "stored_events ORDER BY originator_version DESC LIMIT 1)",
+            f"DELETE FROM stored_events WHERE originator_version = {KNOWN}",  # noqa: S608
+            f"DELETE FROM payloads WHERE version = {KNOWN}",  # noqa: S608
+            f"DELETE FROM commands WHERE last = {KNOWN}",  # noqa: S608
+        )
+        self._forget()
+        super().confirm()
+
+
+def test_an_append_that_was_found_on_a_server_that_failed_is_not_acknowledged(
+    address: str, edit: Callable[..., None]
+) -> None:
+    with line(address) as cable, closing(PostgresStore(cable.address)) as store:
+        log = store.log("home")
+        for version in range(KNOWN):
+            append(log, version)
+        datastore = store.recorder.datastore
+        datastore.__class__ = FailedOver
+        datastore.edit = edit  # type: ignore[attr-defined]
+        cable.cut_before_the_next_answer()
+        with pytest.raises(VersionConflict):
+            append(log, KNOWN)
+        assert contents(log) == whole(KNOWN)
+
+
 class Interrupted(Datastore):
     """Raises KeyboardInterrupt at the moment when the server has done what was requested."""
 

@@ -1,4 +1,4 @@
-"""Commands that write: learn, one or many, revise, rezone, forget, erase, outcome."""
+"""Commands that write: learn, one or many, revise, erase-space, outcome."""
 
 from __future__ import annotations
 
@@ -172,59 +172,6 @@ def revise(
     with run.memory() as memory:
         block = full_id(memory, block_id)
         run.show(memory.revise(block, _text_of(text), reason, command_id=command_id))
-    return Exit.OK
-
-
-def rezone(
-    block_id: str,
-    zone: str,
-    /,
-    *,
-    reason: str | None = None,
-    command_id: str | None = None,
-    run: Run,
-) -> int:
-    """Move a block to another trust zone.
-
-    Args:
-        block_id: The block; the first 8 characters of its id are enough.
-        zone: The new zone; `mnemic policy` lists the trust of each.
-        reason: The reason, for the log.
-        command_id: An idempotency key: a command repeated with the same key is done once.
-        run: The invocation.
-    """
-    with run.memory() as memory:
-        block = full_id(memory, block_id)
-        run.show(memory.rezone(block, zone, reason, command_id=command_id))
-    return Exit.OK
-
-
-def forget(
-    block_id: str, /, *, reason: str | None = None, command_id: str | None = None, run: Run
-) -> int:
-    """Archive a block: it is no longer recalled, but stays in the past.
-
-    Args:
-        block_id: The block.
-        reason: The reason, for the log.
-        command_id: An idempotency key: a command repeated with the same key is done once.
-        run: The invocation.
-    """
-    with run.memory() as memory:
-        run.show(memory.forget(full_id(memory, block_id), reason, command_id=command_id))
-    return Exit.OK
-
-
-def erase(block_id: str, /, *, command_id: str | None = None, run: Run) -> int:
-    """Destroy a block's text for good, in the past too. The log and its chain are kept.
-
-    Args:
-        block_id: The block.
-        command_id: An idempotency key: a command repeated with the same key is done once.
-        run: The invocation.
-    """
-    with run.memory() as memory:
-        run.show(memory.erase(full_id(memory, block_id), command_id=command_id))
     return Exit.OK
 
 

@@ -240,5 +240,5 @@ def read_policy(file: Path, in_force: Policy) -> Policy:
     if not isinstance(given, dict):
         raise PolicyRefused(f"{file} contains no JSON object", recovery="See `mnemic policy`.")
     whole = {**json.loads(in_force.body), "name": file.stem, **given}
-    # Evolved, so that its body is written in canonical form, whatever the file looks like.
+    # Evolved, so that its body is written in canonical form, for any spelling of the file.
     return evolve(Policy.parse(json.dumps(whole)))

@@ -48,7 +48,7 @@ def keys(
     with closing(_table(run)) as table:
         if action == "copy":
             if to is None:
-                raise FieldRefused("where should the copy go?", field="to")
+                raise FieldRefused("no file to copy to was named", field="to")
             table.copy(to)
             run.show_document(
                 {"copied": str(to), "from": str(table.path)},

@@ -151,23 +151,6 @@ def label(
     return Exit.OK
 
 
-def retract_label(
-    label_id: str, /, *, reason: str | None = None, command_id: str | None = None, run: Run
-) -> int:
-    """Retract a label, which no longer counts; the log keeps that it was set.
-
-    Args:
-        label_id: The label, like l46; `mnemic ledger COMPOSITION` shows them.
-        reason: The reason, for the log.
-        command_id: An idempotency key: a command repeated with the same key is done once.
-        run: The invocation.
-    """
-    with run.memory() as memory:
-        result = memory.retract_label(label_id, reason=reason, command_id=command_id)
-    run.show(result)
-    return Exit.OK
-
-
 def composition(composition_id: str, /, *, run: Run) -> int:
     """Show one composition with its members and the labels that count.
 

@@ -52,7 +52,7 @@ def recall(
         where: key=value; repeat for more. Keys: tags, category, author, thread, since, until,
             metadata.KEY.
         scope: Only blocks of user=NAME, agent=NAME or run=NAME; repeat for more.
-        asked_by: Who asks, by name or role: "where do I live?" means what they said; the user of
+        asked_by: The asker, a name or role: "I" in the question refers to the asker; the user of
             the scope if not given.
         min_probability: Leave out blocks that bear on the question with a smaller probability; 0 to
             1, the frame's floor if not given.

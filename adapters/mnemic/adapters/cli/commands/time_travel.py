@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
+from mnemic.adapters.cli import derived
 from mnemic.adapters.cli.commands import (
     history as history_commands,
 )
@@ -87,6 +88,8 @@ def to_point(
         now: Count ages from this instant, ISO 8601, instead of the point's own.
         run: The invocation.
     """
+    if tokens and tokens[0] not in as_of and not tokens[0].startswith("-"):
+        derived.add_commands(as_of, {}, past=True)
     point = Point(hour=hour, version=version, at=at, decision=decision, now=now)
     try:
         command, bound, injected = as_of.parse_args(tokens or ("status",))
@@ -124,7 +127,7 @@ def recall(
         budget: Maximum number of tokens of the prompt-ready text.
         where: key=value; repeat for more.
         scope: Only blocks of user=NAME, agent=NAME or run=NAME; repeat for more.
-        asked_by: Who asks, by name or role: "where do I live?" means what they said; the user of
+        asked_by: The asker, a name or role: "I" in the question refers to the asker; the user of
             the scope if not given.
         min_probability: Leave out blocks that bear on the question with a smaller probability; 0 to
             1, the frame's floor if not given.

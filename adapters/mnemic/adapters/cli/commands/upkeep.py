@@ -1,4 +1,4 @@
-"""Commands for maintenance: consolidate, curate, verify, checkpoints, reembed."""
+"""Commands for maintenance: consolidate, verify, checkpoints, reembed."""
 
 from __future__ import annotations
 
@@ -25,19 +25,6 @@ def consolidate(
     """
     with run.memory() as memory, run.progress("consolidating") as progress:
         result = memory.consolidate(limit, relink=relink, progress=progress, command_id=command_id)
-    run.show(result)
-    return Exit.OK
-
-
-def curate(*, command_id: str | None = None, run: Run) -> int:
-    """Archive what faded, admit pending edges, reinforce what matters.
-
-    Args:
-        command_id: An idempotency key: a command repeated with the same key is done once.
-        run: The invocation.
-    """
-    with run.memory() as memory:
-        result = memory.curate(command_id=command_id)
     run.show(result)
     return Exit.OK
 

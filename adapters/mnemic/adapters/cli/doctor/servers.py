@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.cli.doctor.store_files import megabytes
+from mnemic.kernel.errors import LogCorrupt
 
 if TYPE_CHECKING:
     from mnemic.adapters.stores.postgres import PostgresStore
@@ -61,14 +62,10 @@ def _connections(clients: int, ours: int, most: int) -> Finding:
 
 
 def _lost_rows(store: PostgresStore) -> Iterator[Finding]:
-    from mnemic.adapters.stores.postgres.faults import named
-    from mnemic.adapters.stores.postgres.lost_rows import lost_row, orphans
-
-    datastore = store.recorder.datastore
-    with named(store.address):
-        lost = orphans(datastore)
-        if lost:
-            yield ABOUT.failure("lost rows", lost_row(datastore, dict.fromkeys(lost)))
+    try:
+        store.check()
+    except LogCorrupt as error:
+        yield ABOUT.failure("lost rows", error)
 
 
 def _facts(store: PostgresStore) -> tuple[Any, ...]:

@@ -99,7 +99,7 @@ def frontier(found: Frontier, *, explained: bool = False) -> Iterator[Renderable
             )
         yield drawn
     else:
-        yield Text(f"Nothing to ask: {EMPTY.get(found.empty_because or '', 'no candidate')}.")
+        yield Text(f"No candidates: {EMPTY.get(found.empty_because or '', 'no candidate')}.")
     if found.calibration:
         yield Text("Composed since then, with success:", style="cyan")
         yield _calibration(found.calibration)

@@ -144,7 +144,7 @@ def difference(result: DiffResult) -> Iterator[RenderableType]:
         before, after = (name or "none" for name in result.embedder)
         yield Text.assemble(("Embedder ", "bold"), plain(f"{before} → {after}"))
     if result.embedder is None and not any(result.totals.values()):
-        yield Text("Nothing is otherwise.")
+        yield Text("There are no differences.")
 
 
 def _listed(title: str, total: int, lines: Iterable[Text]) -> Iterator[RenderableType]:

@@ -93,7 +93,7 @@ def check_fields(fields: Mapping[str, Sequence[str]], known: Sequence[str]) -> N
     for name in fields:
         if name not in known:
             raise FieldRefused(
-                f"the query knows no field {name!r:.80} here",
+                f"this path takes no query field {name!r:.80}",
                 recovery=f"It takes: {', '.join(known) or 'nothing'}.",
                 field=name[:80],
             )

@@ -19,7 +19,7 @@ OTHER = "other"
 """The operation of a request that no route matches."""
 OPTIONS = "options"
 AGENTS = "mcp"
-"""The operation of a request to the MCP interface, whatever its content."""
+"""The operation of every request to the MCP interface."""
 VERSION = b"mnemic-version"
 
 

@@ -145,7 +145,9 @@ def check_origin(scope: Any, settings: Settings) -> None:
     if origin is None or origin in settings.origins or "*" in settings.origins:
         return
     if not is_loopback(_host_of(origin)):
-        raise OriginRefused(f"a page of {origin!r:.100} asks, which is not of this machine")
+        raise OriginRefused(
+            f"the request comes from a page of {origin!r:.100}, which is not on this machine"
+        )
 
 
 def unseen(space: str) -> SpaceNotFound:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
 
 import numpy as np
 from attrs import evolve
@@ -40,7 +39,6 @@ Progress = Callable[[int, int], None]
 """Called with the number of blocks done and the total."""
 CHUNK_OF_LIMITED = 8
 """Blocks that one chunk promotes for a writer of a zone that is not fully trusted."""
-T = TypeVar("T")
 
 
 def consolidate(
@@ -221,7 +219,7 @@ class _Request:
 
 
 class _Chunks:
-    """The chunks of one consolidation. Each text is embedded once, whichever chunk takes it."""
+    """The chunks of one consolidation. Each text is embedded once, in the first chunk with it."""
 
     def __init__(
         self,

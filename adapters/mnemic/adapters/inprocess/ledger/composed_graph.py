@@ -104,15 +104,15 @@ class ComposedGraph(LedgerOperations):
                 ``bounty_mode`` or ``label``.
             event_id: A composition; for ``get`` and ``label``.
             memory_id: A block; for ``memory`` and ``neighbors``.
-            limit: Most entries, clamped to 1 to 100; None: 10.
+            limit: Maximum number of entries, clamped to 1 to 100. None: 10.
             tags: For ``never_composed`` and ``bounty_mode``: these, and all in their namespaces
                 (``project:x`` for ``project``); one of the blocks must have one.
             mode: How pairs are scored: None or ``classic`` as clients of the tool know it, or
                 ``default`` as ``frontier`` does.
             outcome_type: For ``label``: one of the fifteen labels.
-            notes: For ``label``: remarks.
+            notes: For ``label``: notes of at most 2000 characters.
             label_source: For ``label``: the origin of the label; None: ``user``.
-            confidence_delta: For ``label``: change of confidence. Range: [-1, 1].
+            confidence_delta: For ``label``: change of the confidence, from -1 to 1.
             command_id: See the class; only ``label`` writes.
             ignored: Other arguments of a client.
 

@@ -54,7 +54,7 @@ def check_same_log(memory: Host) -> None:
 def hearing(memory: Host) -> Hear | None:
     """Return the function that subscribes to changes of the log, if the log supports it.
 
-    See ``mnemic.kernel.ports.Telling``.
+    See ``mnemic.kernel.ports.ChangeNotifier``.
     """
     log = memory._open().log  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     hear: Hear | None = getattr(log, "hear", None)

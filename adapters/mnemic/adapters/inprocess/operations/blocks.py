@@ -78,16 +78,16 @@ class BlockOperations(Host):
         """Put a text into the inbox: durable when this returns, without any model.
 
         Args:
-            content: What to remember.
+            content: The text to remember.
             tags: Up to 64 labels; ``self/…`` tags also decide how fast it fades.
-            category: Its kind.
-            source: Where it came from; decides its trust zone.
-            author: Who said it.
-            thread: Which conversation or document it belongs to.
-            confidence: How sure it is. Range: [0, 1].
+            category: The kind of text, a name such as ``knowledge`` or ``decision``.
+            source: The source of the text, a name; the policy maps it to a trust zone.
+            author: The author of the text.
+            thread: The conversation or document that it belongs to.
+            confidence: How certain the text is. Range: [0, 1].
             created_at: When it was true or said; ISO 8601 or a datetime, naive is UTC. None:
                 now. ``"unknown"``: its age stays neutral.
-            zone: Trust zone, if not the one of the source.
+            zone: Trust zone; None: the policy's zone for the source.
             metadata: A small JSON object.
             expires_at: From then on it is no longer recalled.
             scope: The ``user``, ``agent`` or ``run`` that it belongs to, stored as metadata; None:
@@ -353,7 +353,7 @@ class BlockOperations(Host):
         """Promote the blocks in the inbox: embed them, find near-duplicates, form edges.
 
         Args:
-            limit: Promote at most this many, oldest first; None: all.
+            limit: Promote at most this many, in the order of learning; None: all.
             relink: Also look for edges of active blocks that have few.
             progress: Called with blocks done and blocks to do.
             command_id: See the class.

@@ -59,11 +59,12 @@ class EdgeOperations(Host):
         """Assert an edge between two blocks.
 
         Args:
-            source: Id of the block that supports, elaborates, contradicts.
+            source: Id of the block that supports, elaborates or contradicts.
             target: Id of the other block.
             relation: None: ``similar`` for a new edge, unchanged for an existing one.
             weight: None: the default of the relation. Range: [0, 1].
-            note: Why, in at most 500 characters.
+            note: Why, in as many characters as the policy allows (``note_length_max``, 500 at
+                first).
             if_exists: ``reinforce``, ``update``, ``skip`` or ``error``.
             command_id: See the class.
 
@@ -140,10 +141,11 @@ class EdgeOperations(Host):
         Args:
             source_query: Describes the block that supports, elaborates, contradicts.
             target_query: Describes the other block.
-            relation: As for ``connect``.
-            weight: As for ``connect``.
-            note: As for ``connect``.
-            if_exists: As for ``connect``.
+            relation: The relation, as for ``connect``; None: ``similar`` for a new edge, unchanged
+                for an existing one.
+            weight: Its strength, as for ``connect``; None: the default of the relation.
+            note: Why, as for ``connect``.
+            if_exists: What to do if the two are connected already, as for ``connect``.
             frame: Look among the blocks of this frame only; None: among all active ones.
             min_confidence: How likely each match has to be the block that is meant. Of matches
                 with confidence .7, about seven in ten are. Range: [0, 1].

@@ -1,4 +1,4 @@
-"""Operations on past decisions and what came of them: what_if, backtest and calibrate."""
+"""Operations on past decisions and their outcomes: what_if, backtest and calibrate."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class ExperimentOperations(Host):
         Args:
             decision_id: A recorded recall.
             policy: Another policy.
-            query: Another question; empty: none, blocks rank without relevance. It is embedded
-                with the model in force then.
-            frame: Another frame.
-            top_k: Another limit.
+            query: Another question; empty: none, blocks rank without relevance. None: the same. It
+                is embedded with the model that was in force then.
+            frame: Another frame; None: the same.
+            top_k: Another limit; None: the same.
             without: Leave out the blocks of these writes. A selector as for ``quarantine``: the
                 answer is as though what they learned were not in memory. What it had led to stays:
                 blocks that it superseded, and edges and evidence of others.
@@ -100,8 +100,8 @@ class ExperimentOperations(Host):
 
         Every decision is answered as of its own moment; later events affect scores only. A block is
         judged by the outcomes that name the decision, or else by outcomes and labels that name the
-        block; all within the horizon. The rest is unjudged: measures are over the judged blocks,
-        with bounds for the rest counted as useless and as decisive.
+        block; all within the horizon. Other blocks are unjudged: measures are over the judged
+        blocks, with bounds for the unjudged ones counted as useless and as decisive.
 
         It is a one-step counterfactual on the recorded memory, and not a forecast: ``caveats`` of
         the result says when not to trust it.
@@ -111,9 +111,8 @@ class ExperimentOperations(Host):
                 answers are always the first row.
             from_: Active hour from which decisions count.
             to: Active hour up to which decisions count.
-            objective: The measure for choosing the best policy and for plots: ``ndcg`` (the right
-                blocks in the right order), ``hit`` (something served) or ``reward`` (how well on
-                average).
+            objective: The measure to maximize: ``ndcg`` (the right blocks in the right order),
+                ``hit`` (at least one useful block) or ``reward`` (average usefulness).
             horizon_hours: How long after a decision outcomes and labels count, in active hours.
             seed: Seed of the resampling; the same seed gives the same intervals.
             progress: Called with the number of decisions done and the total.

@@ -71,12 +71,14 @@ def _cards() -> dict[str, GuideCard]:
 
 
 def _card(name: str, worded: Mapping[str, Any]) -> GuideCard:
-    call = implementation(implementing_class(), name)
+    of = implementing_class()
+    call, place = implementation(of, name), inspect.getattr_static(of, name)
+    owner = f"{of.__name__}." if isinstance(place, classmethod) else ""
     docs, signature = docstring(call), inspect.signature(call)
     raises = (f"{error}: {why or 'see the class.'}" for error, why in docs.raises.items())
     return GuideCard(
         name=name,
-        call=worded.get("call") or f"{name}({_arguments(signature)})",
+        call=f"{owner}{name}({_arguments(signature)})",
         what=worded.get("what") or plainly(docs.summary),
         when=worded.get("when", ""),
         when_not=worded.get("when_not", ""),
@@ -95,6 +97,6 @@ def _arguments(signature: inspect.Signature) -> str:
     for each in signature.parameters.values():
         if each.kind is each.KEYWORD_ONLY and "*" not in words:
             words.append("*")
-        if each.name not in {"self", "command_id"}:
+        if each.name not in {"self", "cls", "command_id"}:
             words.append(each.name)
     return ", ".join(words).removesuffix("*").removesuffix(", ")

@@ -85,7 +85,7 @@ class Host(Queries):
     ) -> Self:
         """Return another handle on the same open space, for another caller.
 
-        It has an actor, a session and recent ids of its own and shares everything else, so it
+        It has its own actor, session and recent ids and shares everything else, so it
         costs next to nothing. Operations of several session handles may run at once, on several
         threads. Closing a session handle leaves the space open; closing the memory that was opened
         closes it for all.
@@ -203,7 +203,7 @@ class Host(Queries):
                     raise
 
     def _auto_consolidate(self) -> None:
-        """Promote what waits in the inbox, if the policy wants that, within its time limit.
+        """Promote what waits in the inbox, if the policy says so, within its time limit.
 
         What does not fit is left to the background. While that is at work, only blocks of fully
         trusted zones are promoted here: a flood of others delays no caller by more than the limit.

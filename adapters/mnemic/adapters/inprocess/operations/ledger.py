@@ -66,15 +66,16 @@ class LedgerOperations(Host):
                 primary and the others support it.
             tool: The tool that composed them.
             mode: Its mode.
-            query: The question that they were used for.
+            query: The purpose; None: not given.
             query_hash: A digest of the query, for the caller's own use; None: ``fnv1a64`` of it.
-            confidence: Confidence in the outcome. Range: [0, 1].
-            status: Free text.
+            confidence: Confidence in the outcome, from 0 to 1; None: not given.
+            status: A status of your choice.
             output_preview: The beginning of the output.
-            metadata: A small JSON object.
+            metadata: A small JSON object, up to as many bytes as the policy allows. None: none.
             consume: Which pairs count as composed from here on: ``all``, ``primary_only`` or
                 ``none``.
-            composition_id: An id of the caller's; None: one from the log.
+            composition_id: An id of your own, not of the form ``c31``; None: an id from the log.
+                Repeating the same composition with this id is a duplicate; another one is refused.
             command_id: See the class.
 
         Raises:

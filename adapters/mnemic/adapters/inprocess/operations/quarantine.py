@@ -1,4 +1,4 @@
-"""quarantine: take the blocks of selected writes out of recall by one event, or release them."""
+"""The operation ``quarantine``: takes blocks of selected writes out of recall, or releases them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class QuarantineOperations(Host):
             selector: Which writes: ``source``, ``actor``, ``block``. Each is one or several, and
                 ``since`` and ``until`` limit when they were recorded. All given conditions must
                 hold.
-            reason: Why.
+            reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500
+                characters at first).
             release: Whether to end the quarantine of the blocks instead.
             command_id: See the class.
 

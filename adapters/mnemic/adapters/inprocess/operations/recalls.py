@@ -67,12 +67,12 @@ class RecallOperations(Host):
             frame: Which signals count: ``answer``, ``attention``, ``self``, ``task``,
                 ``short_term``, ``world``, or one of the policy's own; None: its ``default_frame``.
             top_k: Most blocks; None: 5, or as many as the frame guarantees.
-            token_budget: Most tokens of ``text``; None: the frame's.
+            token_budget: Maximum number of tokens of ``text``; None: the frame's.
             where: Filter by tags, category, author, thread, metadata, since, until.
             scope: Only blocks of this ``user``, ``agent`` or ``run``; None: that of this handle.
-            asked_by: Who asks, by the name under which they are an author, or a role: a question in
-                the first person ("where do I live?") means what they said. None: the ``user`` of
-                the scope, else the role ``user``.
+            asked_by: The asker: an author's name, or a role. A question in the first person ("where
+                do I live?") refers to what the asker said. None: the ``user`` of the scope, else
+                the role ``user``.
             min_probability: Least probability of a returned block to bear on the question; it binds
                 even if nothing is left. None: the frame's floor, which always leaves the most
                 probable block.
@@ -107,7 +107,7 @@ class RecallOperations(Host):
         if request.explore and (space.read_only or not record):
             raise FieldRefused(
                 f"explore={explore!r} of a recall that is not recorded",
-                recovery="Leave out explore, or record: nothing is learned from unrecorded chance.",
+                recovery="Leave out explore, or record the recall: a backtest reads only records.",
                 field="explore",
             )
         before = recalling.answered(space, self._models, request, command_id)
@@ -142,12 +142,14 @@ class RecallOperations(Host):
         """Record how useful blocks were.
 
         Args:
-            block_ids: The blocks; or give *decision_id* for all that a recall returned.
-            signal: From 0, useless, to 1, decisive.
+            block_ids: The blocks, one or several; or give ``decision_id`` for all that a recall
+                returned, or ``composition_id`` for its members.
+            signal: How well they served, 0 useless to 1 decisive. Above 0.5 they are reinforced and
+                connected to each other, below 0.2 they decay faster.
             decision_id: A recorded recall.
             composition_id: A composition: its members are scored, each once.
-            weight: How much this counts, above 0.
-            source: The origin of the judgment.
+            weight: Weight of this outcome, above 0.
+            source: Who reports it.
             command_id: See the class.
 
         Raises:
@@ -244,8 +246,8 @@ class RecallOperations(Host):
         No model is called and nothing is written.
 
         Args:
-            after: Only decisions after this version.
-            upto: Only decisions up to this version.
+            after: Only decisions after this version; None: from the first. Any whole number.
+            upto: Only decisions up to this version; None: to the last. Any whole number.
             without: Leave out the blocks of these writes. A selector as for ``quarantine``: see
                 ``what_if``. Decisions that come out otherwise, with other blocks or in another
                 order, count as differing.

@@ -65,7 +65,7 @@ class ReferenceOperations(Host):
         """Return what memory holds about a question: evidence, trust, outdated and conflicting.
 
         Args:
-            query: The question or claim; not blank.
+            query: A question or a claim; not blank.
             depth: Most memories that the question itself may find; clamped to 5 to 50.
             record: Whether the evidence is recorded as a composition. It is not a recall: nothing
                 counts as retrieved. Without a record, too, what waits in the inbox is promoted

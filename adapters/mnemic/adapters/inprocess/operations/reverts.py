@@ -70,16 +70,17 @@ class RevertOperations(Host):
     ) -> RevertResult:
         """Undo the changes of a range of the log, except where later events changed the same.
 
-        Nothing is deleted: one more event restores the earlier state, and it can be reverted in
-        turn. Blocks that were learned in the range are archived as forgotten; blocks, edges,
+        Nothing is deleted: one more event restores the earlier state, and it can be reverted
+        itself. Blocks that were learned in the range are archived as forgotten; blocks, edges,
         pending connections, labels and the policy that it changed are restored. What a later event
         changed is left as it is and listed among the conflicts. Sessions, decisions, compositions,
         adoptions of an embedder and erasures stay: they are history.
 
         Args:
             from_version: The first version to revert; at least 1.
-            to_version: The last one.
-            reason: Why.
+            to_version: The last version to revert.
+            reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500
+                characters at first).
             dry_run: Whether to only report what would be done.
             command_id: See the class.
 
@@ -110,15 +111,16 @@ class RevertOperations(Host):
         """Undo what selected writes changed, wherever they are in the log.
 
         Like ``revert``, and written as one such event per version whose values are restored. The
-        blocks that the writes learned are archived as forgotten, whatever was said of them since;
-        what they superseded comes back. Evidence, reinforcements, edges, pending connections,
+        blocks that the writes learned are archived as forgotten, even if they were scored since;
+        what they superseded is restored. Evidence, reinforcements, edges, pending connections,
         labels and policies by the selected actors are put back. What another event changed since is
         left and listed among the conflicts, but their share of evidence and retrievals is
         subtracted. Selected by source or block alone, only texts and their effects are undone.
 
         Args:
             selector: Which writes, as for ``quarantine``.
-            reason: Why.
+            reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500
+                characters at first).
             dry_run: Whether to only report what would be done.
             command_id: See the class.
 

@@ -123,7 +123,7 @@ class ExchangeOperations(Host):
 
         Args:
             path: A file that does not exist; the vectors go to the same name and ``.vectors``.
-            upto: Last version; None: all.
+            upto: Last version to export; None: all.
             words: Whether to include text and vectors. Without them, the chain and receipts can be
                 checked by a party that must not read the text; such a file cannot be imported.
             progress: Called now and then with the number of events written and the total.
@@ -182,7 +182,7 @@ class ExchangeOperations(Host):
         Args:
             path: The exported file of lines.
             into: A store, or its file, which is created if it does not exist.
-            space: Name of the new space; None: the name of the exported one.
+            space: Name of the new space; None: the one that was exported.
             actor: Actor of the events that a copy may have to add.
             clock: Clock for those events; None: the system's.
             entropy: Source of random bytes; None: the system's.
@@ -239,7 +239,7 @@ class ExchangeOperations(Host):
         open it by name. A fork of an encrypted store is encrypted under the same keys.
 
         Args:
-            space: Its name; no such space may exist yet.
+            space: Name of the new space, which must not exist yet.
             into: Another store, or its file, created if it does not exist; None: the same store.
             hour: Up to and including this active hour.
             version: Up to this version.

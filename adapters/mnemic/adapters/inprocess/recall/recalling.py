@@ -12,24 +12,19 @@ from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.decisions.recalling import DRAW, decide_recall, drawn
+from mnemic.kernel.decisions.recalling import decide_recall
 from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.model.identity import DecisionId, decision_id
 from mnemic.kernel.model.vectors import Vector
-from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.results import RecallResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.retrieval import packing, recorded_recalls
-from mnemic.projections.retrieval.abstention import judged
-from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.packing import Packed
-from mnemic.projections.retrieval.ranking import rank
 from mnemic.projections.retrieval.request import (
     Request,
     answer,
-    inquiry,
-    limits,
+    explored,
 )
 from mnemic.projections.retrieval.suggestions import suggest
 from mnemic.projections.view import View, as_of
@@ -103,8 +98,7 @@ def _found(
     view = space.live()
     if vector is not None and space.graphs is not None:
         request = evolve(request, near=space.graphs.near())
-    if nano(request.explore):
-        request = _explored(space, view, request, vector=vector, models=models)
+    request = explored(view, request, vector, models, random_bytes=space.entropy.token)
     packed = answer(view, request, vector, models)
     return _Found(request=request, view=view, packed=packed, replacements=space.replacements)
 
@@ -138,22 +132,6 @@ def _recorded(
 
 class _SessionEnded(Exception):
     """The session of a request ended before it was recorded. Never leaves this module."""
-
-
-def _explored(
-    space: CommandExecutor, view: View, request: Request, *, vector: Vector | None, models: Models
-) -> Request:
-    """Return *request* with a random draw for the last place of its answer."""
-    asked = inquiry(view, request, vector, models.recipe)
-    room = limits(request, asked.frame, models)
-    ranking = rank(view, asked)
-    heading = judged(view.policy, asked.recipe, ranking).heading
-    _, line = lines(view, asked.recipe, ranking.passage)
-    pool = packing.contenders(view.policy, ranking, evolve(room, heading=heading), line)
-    if not pool:
-        return request
-    random_bytes = space.entropy.token(DRAW)
-    return evolve(request, explored=drawn(random_bytes, nano(request.explore), len(pool)))
 
 
 def suggested(view: View, request: Request, result: RecallResult) -> RecallResult:

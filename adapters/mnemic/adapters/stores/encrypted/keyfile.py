@@ -152,8 +152,8 @@ class KeyFile:
         if os.name == "posix" and mode & OTHERS:
             raise StoreFailed(
                 f"{self.path} holds keys, and is open to others (mode {mode:04o})",
-                recovery=f"Run `chmod 600 {self.path}`. Whoever read it can read every copy of "
-                "what it locks.",
+                recovery=f"Run `chmod 600 {self.path}`. A user who has read it can decrypt every "
+                "copy of the texts.",
                 path=str(self.path),
             )
 
@@ -251,8 +251,8 @@ class KeyFile:
     def _damaged(self, detail: str) -> StoreFailed:
         return StoreFailed(
             f"{self.path} is no sound file of keys: {detail}",
-            recovery="Put your copy of it in its place, without the files beside it whose names go "
-            f"on in -wal and -shm ({self.path.name}-wal), and erase again what was erased since.",
+            recovery="Replace it with your copy, remove the files next to it that end in -wal and "
+            f"-shm ({self.path.name}-wal), and erase again what was erased since.",
             path=str(self.path),
         )
 

@@ -62,6 +62,13 @@ class RecordedStore(ABC, Generic[Kept]):
         with self._named():
             return tuple(name for name in self._rows.names() if not is_hidden(name))
 
+    def check(self) -> None:
+        """Refuse a store that has lost spaces which ``spaces`` would list.
+
+        Raises:
+            LogCorrupt: There are events of a space that has no name any more.
+        """
+
     def unfinished(self) -> tuple[str, ...]:
         """Return the names of spaces that are being made, or whose creation was interrupted."""
         with self._named():

@@ -166,8 +166,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
             except Conflict:
                 if lost is None:
                     raise
-                if self._found(space, entry):
-                    self._confirm_now(space, entry.after.version)
+                if self._is_durable(space, entry):
                     return
                 raise
             except (psycopg.Error, ConnectionPoolClosedError) as error:
@@ -231,6 +230,21 @@ class SpaceRecorder(PostgresAggregateRecorder):
             statement += self._erased_owned
             values += [list(entry.erase), list(entry.erase)]
         return statement + self._was_moved, values
+
+    def _is_durable(self, space: int, entry: Entry) -> bool:
+        """Return whether *entry* was written after all, once it is as durable as any.
+
+        Raises:
+            StoreFailed: That cannot be found out.
+        """
+        while True:
+            generation = self.datastore.generation
+            if not self._found(space, entry):
+                return False
+            self._confirm_now(space, entry.after.version)
+            if self.datastore.generation == generation:
+                return True
+            # What was found was perhaps on a server that has failed since, and is not on this one.
 
     def _found(self, space: int, entry: Entry) -> bool:
         """Return whether *entry* was written after all.

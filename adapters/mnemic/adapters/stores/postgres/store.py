@@ -131,10 +131,22 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         """
         number = super()._found(space)
         if number is None:
-            lost = orphans(self.recorder.datastore)
-            if lost:
-                raise lost_row(self.recorder.datastore, dict.fromkeys(lost))
+            self._check_rows()
         return number
+
+    def check(self) -> None:
+        """Refuse a store that has lost rows of its table of spaces.
+
+        Raises:
+            LogCorrupt: There are events of a space whose row is gone.
+        """
+        with self._named():
+            self._check_rows()
+
+    def _check_rows(self) -> None:
+        lost = orphans(self.recorder.datastore)
+        if lost:
+            raise lost_row(self.recorder.datastore, dict.fromkeys(lost))
 
     def _log(self, space: str, number: int) -> PostgresLog:
         return PostgresLog(self, space, number)

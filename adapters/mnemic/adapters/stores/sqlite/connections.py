@@ -49,7 +49,7 @@ _PRAGMAS_OF_READERS = {
 }
 
 
-FORK_PATIENCE_S, FORK_STEP_S = 2.0, 0.001
+FORK_PATIENCE_S, FORK_STEP_S = 5.0, 0.001
 """How long a fork waits for connections that are lent, and how often it looks."""
 
 _abandoned: list[SQLiteConnection] = []

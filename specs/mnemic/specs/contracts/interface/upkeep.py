@@ -141,7 +141,9 @@ class Upkeep(InterfaceFixture):
             "problem": None,
             "payloads": found["payloads"],
             "erased_payloads": found["erased_payloads"],
+            "lost_payloads": 0,
             "requests_lost": 0,
+            "too_new": False,
         }
         assert len(bytes.fromhex(found["head"])) == 32
         assert found["erased_payloads"] > 0
