@@ -103,6 +103,7 @@ def test_a_missing_store_is_reported_with_those_in_its_folder(noted: Shell, stor
 
 def test_an_empty_store_next_to_another_one_is_a_warning(noted: Shell, store: Path) -> None:
     other = store.rename(store.with_name("agent.db"))
+    store.with_name(f"{store.name}.heads").rename(other.with_name("agent.db.heads"))
     with SyncMemory.open(store):
         pass
     found = examined(noted)["store", "neighbours"]

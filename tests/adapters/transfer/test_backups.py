@@ -149,6 +149,21 @@ def test_a_restored_store_equals_the_one_backed_up(path: Path, kept: Path, tmp_p
     assert sorted(each.name for each in kept.parent.iterdir()) == ["b.db", "b.db.manifest.json"]
 
 
+def test_encrypted_text_is_counted_and_said_to_be_so(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.db"
+    with SyncMemory.open(tmp_path / "a.db", keys=keys) as memory:
+        memory.learn("the gate sticks")
+    backup(tmp_path / "a.db", tmp_path / "b.db")
+    result = restore(tmp_path / "b.db", tmp_path / "back.db")
+    assert result.unread == check(tmp_path / "b.db").unread > 0
+    assert f"every payload but {result.unread} encrypted ones, which were counted only" in str(
+        result
+    )
+    assert "erased since then is back unless it is encrypted" in str(result)
+    with SyncMemory.open(tmp_path / "back.db", keys=keys) as memory:
+        assert memory.verify().sound
+
+
 def test_a_backup_can_be_restored_into_an_existing_store(path: Path, kept: Path) -> None:
     target = MemoryStore()
     restore(kept, target)

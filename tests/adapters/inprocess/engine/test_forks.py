@@ -101,6 +101,7 @@ def test_an_asynchronous_memory_is_refused_and_closed_in_a_child(tmp_path: Path)
     assert answers[1:] == ["None", "None"]
 
 
+@pytest.mark.extended
 def test_background_threads_of_the_parent_hold_up_no_child(tmp_path: Path) -> None:
     """The inbox worker and the builder of graphs are at work."""
     graphs = Graphs(always=True, least=256, sizes=(256, 1024))

@@ -181,6 +181,7 @@ def test_a_file_moved_while_open_takes_its_last_commits_along(written: Path) -> 
 
 
 @linux
+@pytest.mark.extended
 def test_a_file_mounted_by_itself_is_refused_while_open(written: Path, tmp_path: Path) -> None:
     target = tmp_path / "mounted.db"
     target.touch()
@@ -197,6 +198,7 @@ def test_a_file_mounted_by_itself_is_refused_while_open(written: Path, tmp_path:
 
 
 @linux
+@pytest.mark.extended
 def test_a_folder_mounted_elsewhere_is_the_same_folder(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()

@@ -45,7 +45,7 @@ RECOVERIES = {
 
 
 class _Naming(AbstractContextManager[None]):
-    """Context manager that converts whatever is raised about *path* to an error of ours.
+    """Context manager that converts what is raised about *path* to an error of ours.
 
     It is no generator, since every append passes through several. It keeps no state between uses,
     so any number of threads may use the same one.

@@ -6,9 +6,9 @@ process commits, another overwrites. So:
 
 1. A file with more than one link is refused. Symbolic links are resolved, by SQLite as by us.
 2. Each process that has a file open holds a shared lock on one byte of it, far behind its end. The
-   byte's offset is computed from the folder's inode and the file's name, which are the same by
-   whatever path or mount the folder is reached. If any other such byte is locked, the file is open
-   under another name. Such a lock belongs to the inode, and ends with the process.
+   byte's offset is computed from the folder's inode and the file's name, which are the same for all
+   paths and mounts of the folder. If any other such byte is locked, the file is open under another
+   name. Such a lock belongs to the inode, and ends with the process.
 3. These are locks of open file descriptions, which SQLite's own locks do not meet. But closing any
    descriptor of a file drops the locks that SQLite holds on it in this process. So a process has
    one descriptor for each inode, and closes it after the last connection.

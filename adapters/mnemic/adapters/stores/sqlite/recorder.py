@@ -246,7 +246,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         return Head(version, digest)
 
     def last(self, space: int) -> Head | None:
-        """Return where the log of *space* ends by its last record, whatever its head row says.
+        """Return where the log of *space* ends by its last record, regardless of its head row.
 
         Returns:
             None if that cannot be read.
