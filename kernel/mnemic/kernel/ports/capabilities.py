@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
-from mnemic.kernel.ports.store import Log, Store
+from mnemic.kernel.ports.store import Head, Log, Store
 
 
 class TryWriteLock(Protocol):
@@ -59,10 +59,11 @@ class DurabilityBarrier(Protocol):
     Everything that is read from a log without it is durable.
     """
 
-    def confirm(self, version: int) -> None:
-        """Return once every event up to *version* is as durable as an acknowledged append.
+    def confirm(self, head: Head) -> None:
+        """Return once every event up to *head* is as durable as an acknowledged append.
 
         Raises:
+            HistoryReplaced: The log does not hold *head*.
             StoreFailed: That cannot be found out; nothing is lost, and asking again may succeed.
         """
         ...

@@ -47,12 +47,12 @@ def test_an_append_whose_wait_is_ended_is_in_doubt(
         with pytest.raises(StoreFailed) as caught:
             append(log, 1)
         with pytest.raises(StoreFailed):
-            log.confirm(1)
+            log.confirm(log.head())
     assert ended
     assert "command id" in caught.value.recovery
     primary.wait_for_no_replica()
     assert contents(log) == whole(2)  # it was committed all the same
-    log.confirm(1)
+    log.confirm(log.head())
 
 
 @pytest.mark.parametrize("ending", [CANCEL, TERMINATE])
@@ -71,9 +71,9 @@ def test_an_append_that_no_replica_answers_is_in_doubt(primary: Primary, log: Po
         append(log, 1)
     assert "command id" in caught.value.recovery
     with pytest.raises(StoreFailed):
-        log.confirm(0)  # over new connections, perhaps to another server
+        log.confirm(log.head())  # over new connections, perhaps to another server
     primary.wait_for_no_replica()
-    log.confirm(1)
+    log.confirm(log.head())
     assert contents(log) == whole(2)
 
 
@@ -82,7 +82,7 @@ def test_an_append_without_replicas_is_acknowledged_at_once(
 ) -> None:
     with primary.ending_waits(CANCEL) as ended:
         assert append(log, 1) == 1
-        log.confirm(1)
+        log.confirm(log.head())
     assert not ended
 
 
@@ -100,7 +100,7 @@ def test_a_store_that_waits_for_no_disk_waits_for_no_replica(primary: Primary) -
         log = store.log("home")
         primary.wait_for_a_replica()
         assert append(log, 0) == 0
-        log.confirm(0)
+        log.confirm(log.head())
 
 
 def test_another_writer_that_was_faster_is_a_conflict(primary: Primary, log: PostgresLog) -> None:

@@ -17,7 +17,7 @@ from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
 from mnemic.adapters.stores.postgres.connections import Datastore, Row
 from mnemic.adapters.stores.postgres.write_lock import WriteLock
-from mnemic.kernel.errors import CommandIdReused, StoreFailed, VersionConflict
+from mnemic.kernel.errors import CommandIdReused, HistoryReplaced, StoreFailed, VersionConflict
 from mnemic.kernel.ports import CommandRow, Head
 from mnemic.specs.contracts.log_entries import (
     answered,
@@ -165,6 +165,21 @@ def test_an_append_that_was_found_on_a_server_that_failed_is_not_acknowledged(
         with pytest.raises(VersionConflict):
             append(log, KNOWN)
         assert contents(log) == whole(KNOWN)
+
+
+def test_a_head_that_was_read_from_a_server_that_failed_is_not_confirmed(
+    address: str, edit: Callable[..., None]
+) -> None:
+    with closing(PostgresStore(address)) as store, closing(PostgresStore(address)) as other:
+        for version in range(KNOWN + 1):
+            append(other.log("home"), version)
+        log = store.log("home")
+        head = log.head()
+        datastore = store.recorder.datastore
+        datastore.__class__ = FailedOver
+        datastore.edit = edit  # type: ignore[attr-defined]
+        with pytest.raises(HistoryReplaced):
+            log.confirm(head)
 
 
 class Interrupted(Datastore):

@@ -213,7 +213,7 @@ class CommandExecutor(SessionHandle):
         if not written.events:
             if (written.erase or written.erase_all) and isinstance(self.log, _EncryptedLog):
                 self.log.erased_before(written.erase, erase_all=written.erase_all)
-            self.confirm(head)  # the answer rests on what may be another process's events
+            self.confirm(before)  # the answer rests on what may be another process's events
             self.answered_version = head
             return Outcome(written.result, head, head, ())
         self.check_as_applied()
@@ -271,7 +271,7 @@ class CommandExecutor(SessionHandle):
                     idempotency.check_same(command, row, self)
                 finally:
                     self.check_history()
-                self.confirm(row.last)
+                self.confirm(self.head)
                 self.answered_version = row.last
                 if self.expected_version == row.first - 1:
                     self.expected_version = row.last  # this very command advanced the log

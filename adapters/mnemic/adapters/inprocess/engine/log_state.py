@@ -124,8 +124,8 @@ class LogState:
         self._try_write_lock: Callable[[], AbstractContextManager[bool]] = getattr(
             log, "try_write_lock", _no_write_lock
         )
-        self.confirm: Callable[[int], None] = getattr(log, "confirm", _is_durable)
-        """Waits until the log is durable up to a version; see ``ports.DurabilityBarrier``."""
+        self.confirm: Callable[[Head], None] = getattr(log, "confirm", _is_durable)
+        """Waits until the log is durable up to a head; see ``ports.DurabilityBarrier``."""
         self.checkpoint_writer: CheckpointWriter | None = None
         """Writes checkpoints of the state; None: there are none."""
         self.graphs: GraphBuilder | None = None
@@ -794,9 +794,9 @@ def _no_write_lock() -> AbstractContextManager[bool]:
     return nullcontext(enter_result=False)
 
 
-def _is_durable(version: int) -> None:
+def _is_durable(head: Head) -> None:
     """Do nothing: what this log has is durable."""
-    del version
+    del head
 
 
 def _erases(recorded: Recorded) -> bool:

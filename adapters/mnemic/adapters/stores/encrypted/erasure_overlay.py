@@ -153,13 +153,18 @@ class ErasureOverlayLog:
         self._log.check()
 
     @property
-    def confirm(self) -> Callable[[int], None]:
+    def confirm(self) -> Callable[[Head], None]:
         """The inner log's wait for durability; see ``mnemic.kernel.ports.DurabilityBarrier``.
 
         Raises:
             AttributeError: It offers none.
         """
-        return self._log.confirm
+        return partial(self._confirm, self._log.confirm)
+
+    def _confirm(self, confirm: Callable[[Head], None], head: Head) -> None:
+        """Confirm *head*, or the end of the inner log before the events that it does not have."""
+        answer = self._recorded
+        confirm(head if answer is None or head.version <= answer.end.version else answer.end)
 
     @property
     def hear(self) -> Callable[[Callable[[], None]], Callable[[], None]]:

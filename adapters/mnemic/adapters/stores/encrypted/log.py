@@ -75,7 +75,7 @@ class EncryptedLog:
         return self.inner.command(command_id)
 
     @property
-    def confirm(self) -> Callable[[int], None]:
+    def confirm(self) -> Callable[[Head], None]:
         """The inner log's wait for durability; see ``mnemic.kernel.ports.DurabilityBarrier``.
 
         Raises:

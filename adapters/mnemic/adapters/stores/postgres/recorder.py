@@ -177,15 +177,20 @@ class SpaceRecorder(PostgresAggregateRecorder):
                 self._confirmed[space] = generation, entry.after.version
                 return
 
-    def confirm(self, space: int, version: int) -> None:
+    def confirm(self, space: int, version: int) -> bool:
         """Return once *space* is as durable up to *version* as an append of this store is.
+
+        Returns:
+            Whether the server was asked; False: it was known.
 
         Raises:
             StoreFailed: That cannot be found out.
         """
         known, upto = self._confirmed.get(space, (-1, -1))
-        if known != self.datastore.generation or version > upto:
-            self._confirm_now(space, version)
+        if known == self.datastore.generation and version <= upto:
+            return False
+        self._confirm_now(space, version)
+        return True
 
     def _confirm_now(self, space: int, version: int) -> None:
         generation = self.datastore.generation

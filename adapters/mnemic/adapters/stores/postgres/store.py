@@ -20,6 +20,7 @@ from mnemic.adapters.stores.postgres.lost_rows import lost_row, orphans
 from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.write_lock import WriteLock
 from mnemic.kernel.errors import StoreFailed
+from mnemic.kernel.ports import Head
 
 _IS_STANDBY = b"SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
 
@@ -222,13 +223,15 @@ class PostgresLog(RecordedLog):
         """
         return self._store.notices.hear(self._number, tell)
 
-    def confirm(self, version: int) -> None:
-        """Return once the log is as durable up to *version* as an append is.
+    def confirm(self, head: Head) -> None:
+        """Return once the log is as durable up to *head* as an append is.
 
         See ``mnemic.kernel.ports.DurabilityBarrier``.
         """
         with self._named():
-            self._store.recorder.confirm(self._number, version)
+            is_new = self._store.recorder.confirm(self._number, head.version)
+        if is_new:  # perhaps on a server that has taken over without the last events
+            self._check_holds(head)
 
     def _named(self) -> AbstractContextManager[None]:
         return named(self._store.address)
