@@ -59,7 +59,13 @@ def found(process: int, text: str) -> int:
 def test_nothing_alive_holds_an_erased_word(tmp_path: Path, life: str) -> None:
     secrets = [made_up(random.Random(seed)) for seed in range(3)]  # noqa: S311 - not secret
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.adapters.inprocess.blocks.life_with_erasures", tmp_path, life],
+        [
+            sys.executable,
+            "-m",
+            "tests.adapters.inprocess.blocks.life_with_erasures",
+            tmp_path,
+            life,
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, **OVERWRITES_FREED},
