@@ -32,8 +32,8 @@ def give_back() -> None:
 def overwrite_small_arrays() -> None:
     """Overwrite the small blocks that numpy keeps for its next arrays, some milliseconds' work.
 
-    numpy keeps freed blocks of less than `SMALL_BYTES`, up to seven of each size, and does not clear
-    them: without this, an erased text that was in one would stay there for as long as the process.
+    numpy keeps freed blocks of less than `SMALL_BYTES`, up to seven of each size, and does not
+    clear them: without this, an erased text could stay in one for as long as the process runs.
     """
     for size in range(1, SMALL_BYTES):
         for block in [np.empty(size, np.uint8) for _ in range(SMALL_EACH)]:

@@ -23,6 +23,9 @@ OVERWRITES_FREED = {
     "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.perturb=85",
 }
 SYLLABLES = "zor vex mulq drin hupf kyl wexa jor quon blith tarv ghoz".split()
+CORE, REST = LIVES[-1:], LIVES[:-1]
+EXTENDED = pytest.mark.extended
+"""Each life takes some seconds; the one from a checkpoint has the most in it."""
 MARK = "Qxzjvwk"
 """Begins every word of the secrets, and occurs nowhere else."""
 
@@ -55,7 +58,7 @@ def found(process: int, text: str) -> int:
     return sum(held.lower().count(each) for held in writable(process) for each in needles)
 
 
-@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize("life", [*CORE, *(pytest.param(e, marks=EXTENDED) for e in REST)])
 def test_nothing_alive_holds_an_erased_word(tmp_path: Path, life: str) -> None:
     secrets = [made_up(random.Random(seed)) for seed in range(3)]  # noqa: S311 - not secret
     with subprocess.Popen(
