@@ -56,7 +56,10 @@ def campaign(folder: Path, effort: Effort) -> Figures:
             if found.block_ids and chance.random() < 0.2:
                 memory.outcome(found.block_ids[:2], chance.choice((0.1, 0.9)))
             if number * erasures // decisions != (number - 1) * erasures // decisions:
-                block = chance.choice(memory.blocks(limit=200).items).id
+                there = [
+                    each.id for each in memory.blocks(limit=200).items if each.id not in erased
+                ]
+                block = chance.choice(there)
                 memory.erase(block)
                 erased.add(block)
                 effort.tell(f"{number} decisions, {len(erased)} erasures")

@@ -1,4 +1,4 @@
-"""The heap: pauses the collector during a replay, and returns free memory to the system."""
+"""The heap: pauses the collector during a replay, returns free memory, overwrites small arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
 
+import numpy as np
+
+SMALL_BYTES = 1024
+SMALL_EACH = 8
+"""One more than numpy keeps of each size. Source: numpy/_core/src/multiarray/alloc.c."""
 FEW = 50_000
 """Objects that are traversed in some milliseconds."""
 
@@ -22,6 +27,17 @@ def give_back() -> None:
     trim = _trim()
     if trim is not None:
         trim(0)
+
+
+def overwrite_small_arrays() -> None:
+    """Overwrite the small blocks that numpy keeps for its next arrays, some milliseconds' work.
+
+    numpy keeps freed blocks of less than `SMALL_BYTES`, up to seven of each size, and does not
+    clear them: without this, an erased text could stay in one for as long as the process runs.
+    """
+    for size in range(1, SMALL_BYTES):
+        for block in [np.empty(size, np.uint8) for _ in range(SMALL_EACH)]:
+            block.fill(0)
 
 
 @cache

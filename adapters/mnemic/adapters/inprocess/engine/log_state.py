@@ -38,7 +38,7 @@ from mnemic.adapters.inprocess.engine.known_history import KnownHistory, again
 from mnemic.adapters.inprocess.engine.payload_check import PayloadCheck, payloads_missing
 from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.system.forks import OpeningProcess
-from mnemic.adapters.system.heap import collector_at_rest, give_back
+from mnemic.adapters.system.heap import collector_at_rest, give_back, overwrite_small_arrays
 from mnemic.kernel.errors import (
     Closed,
     Corrupt,
@@ -733,6 +733,7 @@ class LogState:
             self.replay_again(upto)
         except HistoryReplaced as error:
             raise self._dropped(error) from error
+        overwrite_small_arrays()
         self._check_holds(holds or upto)
 
     def _advanced(self) -> None:
