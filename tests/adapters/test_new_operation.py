@@ -257,11 +257,9 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(ran(*past))["status"] == "inbox"
     other = json.loads(ran("learn", "Oil helps.", "--json"))["block_id"]
     summaries = ran("covers", block[:8], other[:8]).splitlines()
-    assert [each.split()[1] for each in summaries] == [block[:8], other[:8]]
-    (found,) = json.loads(ran("covers", block, other, "--labels", '{"of": "Oil"}', "--json"))[
-        "items"
-    ]
-    assert found["id"] == other
+    assert [each.split()[0] for each in summaries] == [f"[{block[:8]},", f"[{other[:8]},"]
+    chosen = ran("covers", block, other, "--labels", '{"of": "Oil"}', "--json")
+    assert [each["id"] for each in json.loads(chosen)["items"]] == [other]
     reused = ("stow", block[:8], "top", "--command-id", "mine", "--json")
     assert main(["--db", str(tmp_path / "memory.db"), *reused]) == Exit.CONFLICT
     assert "command-id-reused" in capsys.readouterr().err
