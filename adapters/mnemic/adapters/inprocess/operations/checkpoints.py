@@ -68,7 +68,7 @@ class CheckpointOperations(Host):
     def status(self) -> Status:
         """Return counts, the clock, and what is in force.
 
-        The hour never steps back while the memory is open, for any behaviour of the machine's clock.
+        The hour never steps back while the memory is open, for any behaviour of the clock.
         """
         status = super().status()
         status = evolve(status, hour=self._space.latest_hour(status.hour))
