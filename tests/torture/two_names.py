@@ -54,7 +54,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
         found.add(each)
     counts = found.counts
     return Figures(
-        promise="A file under two names is refused; under one, by whatever path, it is shared.",
+        promise="A file under two names is refused; under one, by any path, it is shared.",
         facts={
             "rounds": counts["rounds"],
             "rounds that could not be tried here": counts["not tried"],
