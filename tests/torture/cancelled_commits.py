@@ -49,8 +49,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
         failures += [f"seed {seed}: {each}" for each in failed_over(seed, counts)]
         effort.tell(f"{number + 1} failovers, {counts['commands acknowledged']:,} acknowledged")
     return Figures(
-        promise="What is acknowledged is on the synchronous standby, whatever ended the wait for "
-        "it.",
+        promise="What is acknowledged is on the synchronous standby, however the wait ended.",
         facts=counts,
         failures=tuple(failures),
     )

@@ -144,7 +144,7 @@ def rows(rule: str) -> tuple[Row, ...]:
     """Return the examples of the rule called *rule*.
 
     Raises:
-        KeyError: No table has such a rule.
+        KeyError: No table has a rule of this name.
     """
     return rules()[rule].rows
 

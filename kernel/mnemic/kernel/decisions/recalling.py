@@ -45,7 +45,7 @@ class Asked:
     where: Mapping[str, Any] | None
     """The filter, as JSON; None or empty: all blocks."""
     asked_by: str | None
-    """Name or role of the one who asks; None: it is not known."""
+    """Name or role of the asker; None: it is not known."""
     frame: str
     """Name of the frame that was applied."""
     top_k: int | None

@@ -67,7 +67,7 @@ JAPANESE = {
     "second": tuple("あなた 貴方 君は 君の 君が きみ お前".split()),
 }
 OPPOSITE = {("user", "assistant"), ("assistant", "user")}
-"""Who asks, and whom that one calls "you"."""
+"""The asker of a question, and the side that it calls "you"."""
 
 
 def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
@@ -227,7 +227,7 @@ def is_meant(text: Said, meant: str | None, asked_by: str | None) -> bool:
     Args:
         text: The text.
         meant: Grammatical person of the question, ``first`` or ``second``; None: neither.
-        asked_by: Name or role of the one who asks.
+        asked_by: Name or role of the asker.
     """
     asker = role_named(asked_by) or "user"
     if meant == "second":

@@ -72,7 +72,7 @@ class PlainBlock:
 
     @property
     def status(self) -> str:
-        """Its status: a block in quarantine has none of its own until it is archived."""
+        """Its status: ``quarantined`` for a block in quarantine, unless it is archived."""
         return "quarantined" if self.quarantined and self.base != "archived" else self.base
 
 

@@ -66,7 +66,7 @@ class Question:
     language: str
     """Of the question; it decides how dates are spelled."""
     asked_by: str | None = None
-    """Name or role of the one who asks."""
+    """Name or role of the asker."""
     active_us: int = 0
     """Active time at which it is asked."""
     instant_us: int = 0
@@ -256,7 +256,7 @@ def in_context(
 def rarities(said: list[Said]) -> list[int]:
     """Return the rarity of the words of each text at the time it was learned.
 
-    What was recorded at its promotion stays, whatever was erased since.
+    What was recorded at its promotion stays, even if texts were erased since.
     """
     return [
         rarity(text.number, [_holding(said[: text.number], term) for term in set(text.words)])

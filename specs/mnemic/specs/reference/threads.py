@@ -35,7 +35,7 @@ NAMELESS = ""
 WORDS = 60
 """Words of a passage at most."""
 REST = 15
-"""A last passage with fewer is none of its own."""
+"""A last passage with fewer is joined to the one before."""
 CLOSING = "\"')]”’"
 UNSPACED = (
     ("\u3040", "\u30ff"),

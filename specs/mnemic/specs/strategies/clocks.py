@@ -1,4 +1,4 @@
-"""Wall clocks that step back, stand still and jump, and sessions under such clocks."""
+"""Strategies of wall clocks that step back, stop and jump, and of sessions under them."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ class Tags:
     def match(self, tag: str) -> bool:
         """Return whether the list matches a space whose log has this tag.
 
-        A version alone matches whatever the history: a client may know no more.
+        A version alone matches any history, since a client may know no more.
         """
         version, _, _ = tag.partition(".")
         return self.any or not self.versions.isdisjoint((tag, version))
