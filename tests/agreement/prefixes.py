@@ -33,6 +33,21 @@ def reader(store: MemoryStore, *, embedder: Embedder | None) -> SyncMemory:
     return SyncMemory.open(store, embedder=embedder, read_only=True)
 
 
+def shown(answers: dict[str, Any]) -> str:
+    """Return answers as text, with what a truncated log shows as lost shown as erased.
+
+    The erasures that account for it come after the end.
+    """
+    text = repr(answers)
+    for lost, erased in (
+        ("[lost]", "[erased]"),
+        (", lost]", ", erased]"),
+        ("lost=True", "lost=False"),
+    ):
+        text = text.replace(lost, erased)
+    return text
+
+
 def answers_by_interface(view: SyncView, ids: Iterable[str], *, wordless: bool) -> dict[str, Any]:
     """Return the answer to every query and to some questions.
 
