@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,6 +32,23 @@ def cut(log: Log, version: int) -> MemoryStore:
 def reader(store: MemoryStore, *, embedder: Embedder | None) -> SyncMemory:
     """Return a handle that only reads."""
     return SyncMemory.open(store, embedder=embedder, read_only=True)
+
+
+def agree(whole: dict[str, Any], truncated: dict[str, Any]) -> bool:
+    """Return whether a log and the same log truncated give the same answers about the past.
+
+    The truncated one shows as lost what is erased after its end, in fewer tokens.
+    """
+    if whole == truncated:
+        return True
+    shown = repr(truncated)
+    is_lost = "lost=True" in shown or "[lost]" in shown or ", lost]" in shown
+    return is_lost and _as_erased(repr(whole)) == _as_erased(shown)
+
+
+def _as_erased(text: str) -> str:
+    text = text.replace("[lost]", "[erased]").replace(", lost]", ", erased]")
+    return re.sub(r"\btokens=[0-9]+", "tokens=", text.replace("lost=True", "lost=False"))
 
 
 def answers_by_interface(view: SyncView, ids: Iterable[str], *, wordless: bool) -> dict[str, Any]:
