@@ -180,7 +180,7 @@ def test_a_composition_of_an_earlier_release_has_no_digest_and_is_still_a_duplic
     assert old is not None
     old = evolve(old, text=CompositionText(query="why?"))
     again = Composition(members=[MemberSpec(block_id=ONE)], composition_id="lane", query="why?")
-    assert decide_compose(after(*KNOWN, old), again) is None
+    assert decide_compose(after(*KNOWN, old), again).events == ()
     assert code(decide_compose, after(*KNOWN, old), evolve(again, query="how?")) == (
         "composition-exists"
     )
