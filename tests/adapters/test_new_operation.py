@@ -45,11 +45,7 @@ class Stowing(inprocess.SyncMemory):
     """A memory with a new command."""
 
     @operation(
-        "POST ./blocks/{block_id}/stow",
-        group="Blocks",
-        scope="admin",
-        destructive=True,
-        same_twice=True,
+        "POST ./blocks/{block_id}/stow", "Blocks", "admin", destructive=True, same_twice=True
     )
     def stow(
         self, block_id: str, drawer: str, *, dusty: bool = False, command_id: str | None = None
@@ -74,12 +70,12 @@ class Stowing(inprocess.SyncMemory):
 class Covering(Queries):
     """Queries with a new one."""
 
-    @operation("GET ./blocks/{block_id}/cover", group="Blocks")
+    @operation("GET ./blocks/{block_id}/cover", "Blocks")
     def cover(self, block_id: str) -> Block:
         """Return the cover of a block."""
         return self.block(block_id)
 
-    @operation("POST ./covers", group="Blocks")
+    @operation("POST ./covers", "Blocks")
     def covers(
         self, block_ids: Sequence[str], *, labels: Mapping[str, str] | None = None
     ) -> tuple[Block, ...]:

@@ -136,7 +136,6 @@ for title, commands in {
         edge_commands.connect,
         edge_commands.connects,
         edge_commands.connect_by_query,
-        edge_commands.disconnect,
         similarity.pending_connections,
     ),
     "Compose": (

@@ -47,6 +47,8 @@ COMMAND_ID_HELP: Final = "An idempotency key: a command repeated with the same k
 BLOCK_HELP: Final = "A block; the first 8 characters of its id are enough."
 BLOCKS: Final = frozenset({"block_id", "block_ids", "other_id"})
 """Arguments that name blocks."""
+ENDS: Final = frozenset({"source", "target"})
+"""Arguments that do so together: the ends of an edge."""
 SCALARS: Final[Mapping[str, type]] = {
     "string": str,
     "integer": int,
@@ -107,11 +109,12 @@ def _outlines() -> Iterable[_Outline]:
             continue
         for node in ast.walk(ast.parse(source)):
             match node:
-                case ast.FunctionDef(name=name, decorator_list=[*_, ast.Call() as declared]):
-                    group = {each.arg: each.value for each in declared.keywords}.get("group")
-                    if isinstance(group, ast.Constant):
-                        text = (ast.get_docstring(node) or "").partition("\n")[0]
-                        yield _Outline(name=name, group=str(group.value), summary=_worded(text))
+                case ast.FunctionDef(
+                    name=name,
+                    decorator_list=[*_, ast.Call(args=[_, ast.Constant(value=str(group)), *_])],
+                ):
+                    text = (ast.get_docstring(node) or "").partition("\n")[0]
+                    yield _Outline(name=name, group=group, summary=_worded(text))
                 case _:
                     pass
 
@@ -134,12 +137,13 @@ def command_of(operation: remote.Operation) -> Callable[..., int]:
         with _opened(operation, run) as known, run.progress(operation.name) as progress:
             if operation.long:
                 extra["progress"] = progress
-            given = {name: _full(known, name, value) for name, value in given.items()}
+            for name in sorted(_blocks(operation) & given.keys()):
+                given[name] = _full(known, given[name])
             arguments = arguments_of(operation, given, past=run.point is not None)
             _show(run, getattr(known, operation.name)(**arguments, **extra))
         return Exit.OK
 
-    parameters = [_parameter(operation.name, each) for each in operation.parameters.values()]
+    parameters = [_parameter(operation, each) for each in operation.parameters.values()]
     if operation.repeatable:
         parameters.append(_option("command_id", str | None, COMMAND_ID_HELP))
     parameters.append(inspect.Parameter("run", inspect.Parameter.KEYWORD_ONLY, annotation=Run))
@@ -157,12 +161,12 @@ def _opened(operation: remote.Operation, run: Invocation) -> AbstractContextMana
     return run.memory(read_only=operation.reads_only)
 
 
-def _parameter(operation: str, of: remote.Parameter) -> inspect.Parameter:
+def _parameter(operation: remote.Operation, of: remote.Parameter) -> inspect.Parameter:
     """Return a parameter of a command: an argument if it is required, else an option."""
     from mnemic.adapters.remote.schemas import Shapes
 
-    shape = Shapes().parameter(operation, of)
-    text = BLOCK_HELP if of.name in BLOCKS else _worded(shape["description"])
+    shape = Shapes().parameter(operation.name, of)
+    text = BLOCK_HELP if of.name in _blocks(operation) else _worded(shape["description"])
     kind = _kind(shape)
     if not of.required:
         return _option(of.name, kind | None, text)
@@ -204,10 +208,14 @@ def _json(_: object, tokens: Sequence[Token]) -> Any:
     return json.loads(token.value)
 
 
-def _full(known: Queries, name: str, given: Any) -> Any:
-    """Return an argument, with full ids in place of short ones."""
-    if name not in BLOCKS:
-        return given
+def _blocks(operation: remote.Operation) -> frozenset[str]:
+    """Return the arguments of an operation that name blocks."""
+    names = operation.parameters.keys()
+    return BLOCKS | ENDS if names >= ENDS else BLOCKS
+
+
+def _full(known: Queries, given: Any) -> Any:
+    """Return full ids in place of short ones."""
     return full_id(known, given) if isinstance(given, str) else [full_id(known, e) for e in given]
 
 

@@ -56,7 +56,7 @@ class Queries(ABC):
     def _view(self) -> View:
         """Return the view that the queries are evaluated on."""
 
-    @operation("GET ./blocks/{block_id}", group="Blocks")
+    @operation("GET ./blocks/{block_id}", "Blocks")
     def block(self, block_id: str) -> Block:
         """Return one block.
 
@@ -77,7 +77,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return self._view().embedder
 
-    @operation("GET ./blocks", group="Blocks")
+    @operation("GET ./blocks", "Blocks")
     def blocks(
         self,
         *,
@@ -113,7 +113,7 @@ class Queries(ABC):
                 limit=limit,
             )
 
-    @operation("GET ./blocks/{block_id}/edges", group="Edges")
+    @operation("GET ./blocks/{block_id}/edges", "Edges")
     def edges(self, block_id: str) -> tuple[Edge, ...]:
         """Return the edges of a block, strongest now first.
 
@@ -123,19 +123,19 @@ class Queries(ABC):
         with self._space.state_lock:
             return blocks.edges(self._view(), block_id)
 
-    @operation("GET ./near-duplicates", group="Blocks")
+    @operation("GET ./near-duplicates", "Blocks")
     def near_duplicates(self) -> tuple[tuple[Block, Block, float], ...]:
         """Return the recorded near-duplicate pairs of active blocks, and their cosine."""
         with self._space.state_lock:
             return blocks.near_duplicates(self._view())
 
-    @operation("GET ./edges/pending", group="Edges")
+    @operation("GET ./edges/pending", "Edges")
     def pending_connections(self) -> tuple[Edge, ...]:
         """Return the connections that wait under the degree cap, oldest first."""
         with self._space.state_lock:
             return blocks.pending_connections(self._view())
 
-    @operation("GET ./compositions/{composition_id}", group="Compositions")
+    @operation("GET ./compositions/{composition_id}", "Compositions")
     def composition(self, composition_id: str) -> Composition:
         """Return one composition with its members and the labels in force.
 
@@ -145,7 +145,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return compositions.composition(self._view(), composition_id)
 
-    @operation("GET ./compositions", group="Compositions")
+    @operation("GET ./compositions", "Compositions")
     def ledger(self, *, of: str | None = None, limit: int = 10) -> tuple[Composition, ...]:
         """Return the latest compositions, or those that one block is a member of.
 
@@ -159,7 +159,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return compositions.listed(self._view(), block=of, limit=limit)
 
-    @operation("GET ./blocks/{block_id}/composed-with", group="Compositions")
+    @operation("GET ./blocks/{block_id}/composed-with", "Compositions")
     def composed_with(self, block_id: str, *, limit: int = 10) -> tuple[ComposedNeighbour, ...]:
         """Return the blocks that a block was composed with, most often first.
 
@@ -173,7 +173,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return compositions.neighbours(self._view(), block_id, limit=limit)
 
-    @operation("GET ./blocks/{block_id}/analogies", group="Compositions")
+    @operation("GET ./blocks/{block_id}/analogies", "Compositions")
     def analogies(self, block_id: str, *, limit: int = 10) -> tuple[Analogy, ...]:
         """Return the blocks with relations like this one's and different content.
 
@@ -188,7 +188,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return analogy_listing.analogies(self._view(), block_id, limit=limit)
 
-    @operation("GET ./blocks/{block_id}/compare/{other_id}", group="Compositions")
+    @operation("GET ./blocks/{block_id}/compare/{other_id}", "Compositions")
     def compare(self, block_id: str, other_id: str) -> Analogy:
         """Return how two blocks compare in structure and surface, as one of four kinds.
 
@@ -198,7 +198,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return analogy_listing.compare(self._view(), block_id, other_id)
 
-    @operation("GET ./frontier", group="Compositions")
+    @operation("GET ./frontier", "Compositions")
     def frontier(
         self,
         *,
@@ -236,7 +236,7 @@ class Queries(ABC):
                 until=None if decision is None else now,
             )
 
-    @operation("GET ./diff", group="The past")
+    @operation("GET ./diff", "The past")
     def diff(self, before: Point, after: Point = NOW, *, limit: int = 50) -> DiffResult:
         """Return the differences between an earlier point and a later one.
 
@@ -261,7 +261,7 @@ class Queries(ABC):
             ]
             return differences.difference(points[0], points[1], limit=limit)
 
-    @operation("GET ./timeline", group="The past")
+    @operation("GET ./timeline", "The past")
     def timeline(
         self, *, bins: int | None = None, after: int | None = None, limit: int = 100
     ) -> Timeline:
@@ -279,7 +279,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return timeline_listing.timeline(self._view(), bins=bins, after=after, limit=limit)
 
-    @operation("POST ./descent", group="The past")
+    @operation("POST ./descent", "The past")
     def descent(
         self, selector: Mapping[str, Any], *, after: int | None = None, limit: int = 100
     ) -> Descent:
@@ -315,13 +315,13 @@ class Queries(ABC):
             view = as_of(self._space.state, upto)
             return listed(view, lineage, after=after, limit=limit)
 
-    @operation("GET .", group="Spaces")
+    @operation("GET .", "Spaces")
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""
         with self._space.state_lock:
             return blocks.status(self._view(), self._space.log.name)
 
-    @operation("GET ./history", group="The past")
+    @operation("GET ./history", "The past")
     def history(self, *, of: str | None = None, limit: int = 100) -> tuple[LogEntry, ...]:
         """Return the last events, or those of one block, in order.
 
@@ -338,7 +338,7 @@ class Queries(ABC):
                 return history.behind(self._space, view, of, limit=limit)
             return history.latest(self._space, view.point.version, limit=limit)
 
-    @operation("GET ./log", group="The past")
+    @operation("GET ./log", "The past")
     def log(self, *, after: int = -1, limit: int = 100) -> tuple[LogEntry, ...]:
         """Return up to *limit* events after version *after*, in order."""
         with self._space.state_lock:

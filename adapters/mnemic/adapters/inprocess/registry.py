@@ -8,11 +8,11 @@ of ``SyncMemory``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
-from attrs import frozen
+from attrs import field, frozen
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
@@ -38,75 +38,48 @@ _implementing: Final[list[type]] = []
 """The class that implements the operations, which is imported after this module."""
 
 
-@frozen(kw_only=True)
+@frozen
 class Declaration:
-    """What ``@operation`` says of an operation."""
+    """What the decorator ``@operation`` says of a method. The method itself stays as it is."""
 
-    method: str
-    """The HTTP method. Arguments that the path does not hold are in the query of a GET or a DELETE,
-    and in a JSON object otherwise."""
-    path: str
-    """The HTTP path; ``.`` is that of the space."""
+    route: str
+    """HTTP method and path; ``.`` is the path of the space. Arguments that are not in the path are
+    in the query of a GET or a DELETE, and in a JSON object otherwise."""
     group: Group
-    scope: Scope
+    scope: Scope = "read"
     """The scope that a caller needs: ``read`` writes nothing, and repeating it has no consequences;
     ``admin`` affects the whole space or all that a source wrote, takes texts and keys out of it,
     cannot be undone, or makes a source more trusted than it was."""
-    destructive: bool
+    destructive: bool = field(default=False, kw_only=True)
     """Whether it may remove something from the present, or replace it: a connect may displace a
     weaker edge, a consolidation archives repeated texts, another zone or embedder takes the place
     of the former one. Pending work that an operation consolidates on the side does not count."""
-    same_twice: bool
-    """Whether repeating it at once changes nothing."""
-    status: int
+    same_twice: bool = field(default=False, kw_only=True)
+    """Whether repeating it at once changes nothing. Of an operation that only reads, always so."""
+    status: int = field(default=HTTPStatus.OK, kw_only=True)
     """The HTTP status of success."""
-    makes: str | None
+    makes: str | None = field(default=None, kw_only=True)
     """The field of the result with the id of what was made, which has a path of its own."""
-    local: frozenset[str]
+    local: Collection[str] = field(default=(), kw_only=True)
     """Parameters that name files or objects of this process, which remote callers cannot give."""
 
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return self.route.partition(" ")[0]
 
-def operation(
-    route: str,
-    *,
-    group: Group,
-    scope: Scope = "read",
-    destructive: bool = False,
-    same_twice: bool = False,
-    status: int = HTTPStatus.OK,
-    makes: str | None = None,
-    local: tuple[str, ...] = (),
-) -> Callable[[Function], Function]:
-    """Declare a method as an operation. The method itself stays as it is.
+    @property
+    def path(self) -> str:
+        """The HTTP path."""
+        return self.route.partition(" ")[2]
 
-    Args:
-        route: HTTP method and path, such as ``POST ./blocks/{block_id}/rezone``.
-        group: See ``Declaration``, as for the others.
-        scope: Of the caller.
-        destructive: Whether it may remove or replace something.
-        same_twice: Whether a repetition changes nothing; always so for what only reads.
-        status: Of success.
-        makes: The field with the id of what was made.
-        local: Parameters for callers in the process only.
-    """
-    method, _, path = route.partition(" ")
-    declaration = Declaration(
-        method=method,
-        path=path,
-        group=group,
-        scope=scope,
-        destructive=destructive,
-        same_twice=same_twice or scope == "read",
-        status=status,
-        makes=makes,
-        local=frozenset(local),
-    )
-
-    def declare(function: Function) -> Function:
-        setattr(function, _ATTRIBUTE, declaration)
+    def __call__(self, function: Function) -> Function:
+        """Declare a function as an operation."""
+        setattr(function, _ATTRIBUTE, self)
         return function
 
-    return declare
+
+operation = Declaration
 
 
 def implements_operations(of: Class) -> Class:

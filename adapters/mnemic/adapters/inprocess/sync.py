@@ -207,7 +207,7 @@ class SyncMemory(
 
     # --- sessions ---------------------------------------------------------------------------
 
-    @operation("POST ./sessions", group="Upkeep", scope="write", status=201)
+    @operation("POST ./sessions", "Upkeep", "write", status=201)
     def start_session(self, *, command_id: str | None = None) -> SessionResult:
         """Begin a session: active time passes from here on.
 
@@ -238,7 +238,7 @@ class SyncMemory(
             self._recent = RecentIds()
         return self._session_result(outcome.result, "started", outcome.last)
 
-    @operation("POST ./sessions/end", group="Upkeep", scope="write")
+    @operation("POST ./sessions/end", "Upkeep", "write")
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
         """End the session, after consolidating what is pending.
 
@@ -314,7 +314,7 @@ class SyncMemory(
             ),
         )
 
-    @operation("POST ./curate", group="Upkeep", scope="write", destructive=True, same_twice=True)
+    @operation("POST ./curate", "Upkeep", "write", destructive=True, same_twice=True)
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Archive what faded, admit pending connections, and reinforce what matters."""
         outcome = self._open().prepared(Command("curate", {}, command_id), decide_curate)
@@ -334,7 +334,7 @@ class SyncMemory(
 
     # --- the space --------------------------------------------------------------------------
 
-    @operation("PUT ./policy", group="Upkeep", scope="admin", destructive=True, same_twice=True)
+    @operation("PUT ./policy", "Upkeep", "admin", destructive=True, same_twice=True)
     def adopt_policy(self, policy: Policy, *, command_id: str | None = None) -> Policy:
         """Put *policy* in force from here on; the one already in force changes nothing.
 
@@ -366,7 +366,7 @@ class SyncMemory(
         return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))
 
     @property
-    @operation("GET ./policy", group="Upkeep")
+    @operation("GET ./policy", "Upkeep")
     def policy(self) -> Policy:
         """The policy in force."""
         with self._space.state_lock:
@@ -400,7 +400,7 @@ class SyncMemory(
         view = view_at(space, hour=hour, version=version, at=at, decision=decision, now=now)
         return SyncView(space, self._models, view, self._scope)
 
-    @operation("POST ./verify", group="The past")
+    @operation("POST ./verify", "The past")
     def verify(self, progress: Progress | None = None) -> Verification:
         """Walk the whole log and check every digest, every event and every payload."""
         return history.verify(self._open(), progress)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -149,14 +149,14 @@ def _operation(name: str, declaration: Declaration) -> Operation:
 
 
 def _parameters(
-    operation: str, call: Callable[..., Any], local: frozenset[str]
+    operation: str, call: Callable[..., Any], local: Collection[str]
 ) -> Mapping[str, Parameter]:
     hints = typing.get_type_hints(call, _names(call))
     descriptions = {
         **docstring(implementation(SyncMemory, operation)).arguments,
         **docstring(call).arguments,
     }
-    unspoken = UNSPOKEN | local
+    unspoken = {*UNSPOKEN, *local}
     return MappingProxyType(
         {
             name: Parameter(

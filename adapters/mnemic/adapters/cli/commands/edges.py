@@ -1,4 +1,4 @@
-"""Commands on edges: connect one, many or by query, and disconnect."""
+"""Commands on edges: connect one, many or by query."""
 
 from __future__ import annotations
 
@@ -137,39 +137,6 @@ def connect_by_query(
         for warning in result.connect_result.warnings:
             run.warn(warning)
     return Exit.REFUSED if result.action == "insufficient_confidence" else Exit.OK
-
-
-def disconnect(
-    source: str,
-    target: str,
-    /,
-    *,
-    guard_relation: str | None = None,
-    reason: str | None = None,
-    command_id: str | None = None,
-    run: Run,
-) -> int:
-    """Remove the edge between two blocks; it is not recreated automatically.
-
-    Args:
-        source: One of the two blocks.
-        target: The other.
-        guard_relation: Remove it only if it is of this relation.
-        reason: The reason, for the log.
-        command_id: An idempotency key: a command repeated with the same key is done once.
-        run: The invocation.
-    """
-    with run.memory() as memory:
-        run.show(
-            memory.disconnect(
-                full_id(memory, source),
-                full_id(memory, target),
-                guard_relation=guard_relation,
-                reason=reason,
-                command_id=command_id,
-            )
-        )
-    return Exit.OK
 
 
 def _parsed(line: Line) -> Any:

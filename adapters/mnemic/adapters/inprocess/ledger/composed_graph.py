@@ -76,7 +76,7 @@ class Call:
 class ComposedGraph(LedgerOperations):
     """The ledger as one tool with seven actions."""
 
-    @operation("POST ./composed-graph", group="Compositions", scope="write")
+    @operation("POST ./composed-graph", "Compositions", "write")
     def composed_graph(
         self,
         /,

@@ -49,14 +49,7 @@ BATCH_MAX = 10_000
 class BlockOperations(Host):
     """Operations on blocks."""
 
-    @operation(
-        "POST ./blocks",
-        group="Blocks",
-        scope="write",
-        same_twice=True,
-        status=201,
-        makes="block_id",
-    )
+    @operation("POST ./blocks", "Blocks", "write", same_twice=True, status=201, makes="block_id")
     def learn(
         self,
         content: str,
@@ -129,7 +122,7 @@ class BlockOperations(Host):
         self._recent.learn(result.block_id, known=result.is_known)
         return result
 
-    @operation("POST ./blocks/batch", group="Blocks", scope="write", same_twice=True)
+    @operation("POST ./blocks/batch", "Blocks", "write", same_twice=True)
     def learn_many(
         self,
         lessons: Iterable[Mapping[str, Any] | str],
@@ -186,7 +179,7 @@ class BlockOperations(Host):
         except FieldRefused as refusal:
             return refusal
 
-    @operation("POST ./blocks/{block_id}/revise", group="Blocks", scope="write", destructive=True)
+    @operation("POST ./blocks/{block_id}/revise", "Blocks", "write", destructive=True)
     def revise(
         self,
         block_id: str,
@@ -215,13 +208,7 @@ class BlockOperations(Host):
             version=outcome.first,
         )
 
-    @operation(
-        "DELETE ./blocks/{block_id}",
-        group="Blocks",
-        scope="write",
-        destructive=True,
-        same_twice=True,
-    )
+    @operation("DELETE ./blocks/{block_id}", "Blocks", "write", destructive=True, same_twice=True)
     def forget(
         self, block_id: str, reason: str | None = None, *, command_id: str | None = None
     ) -> ForgetResult:
@@ -241,11 +228,7 @@ class BlockOperations(Host):
         )
 
     @operation(
-        "POST ./blocks/{block_id}/erase",
-        group="Blocks",
-        scope="admin",
-        destructive=True,
-        same_twice=True,
+        "POST ./blocks/{block_id}/erase", "Blocks", "admin", destructive=True, same_twice=True
     )
     def erase(self, block_id: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy a block's text and vectors permanently, in the past too.
@@ -273,7 +256,7 @@ class BlockOperations(Host):
                 version = state.timeline.erased_blocks.get(number, whole)
         return self._receipt(block, version)
 
-    @operation("DELETE .", group="Spaces", scope="admin", destructive=True, same_twice=True)
+    @operation("DELETE .", "Spaces", "admin", destructive=True, same_twice=True)
     def erase_space(self, confirm: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy all text and vectors of the space permanently; nothing can be learned after.
 
@@ -306,11 +289,7 @@ class BlockOperations(Host):
         )
 
     @operation(
-        "POST ./blocks/{block_id}/rezone",
-        group="Blocks",
-        scope="admin",
-        destructive=True,
-        same_twice=True,
+        "POST ./blocks/{block_id}/rezone", "Blocks", "admin", destructive=True, same_twice=True
     )
     def rezone(
         self, block_id: str, zone: str, reason: str | None = None, *, command_id: str | None = None
@@ -339,9 +318,7 @@ class BlockOperations(Host):
             action="rezoned" if outcome.events else "unchanged",
         )
 
-    @operation(
-        "POST ./consolidate", group="Upkeep", scope="write", destructive=True, same_twice=True
-    )
+    @operation("POST ./consolidate", "Upkeep", "write", destructive=True, same_twice=True)
     def consolidate(
         self,
         limit: int | None = None,
@@ -381,7 +358,7 @@ class BlockOperations(Host):
 
     dream = consolidate
 
-    @operation("POST ./reembed", group="Upkeep", scope="admin", destructive=True, same_twice=True)
+    @operation("POST ./reembed", "Upkeep", "admin", destructive=True, same_twice=True)
     def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> ReembedResult:
         """Move the space to another embedder; the old one stays in use until every block is ready.
 

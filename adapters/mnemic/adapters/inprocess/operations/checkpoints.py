@@ -17,14 +17,14 @@ TRIES = 10
 class CheckpointOperations(Host):
     """Operations on the files that make opening quick. None of them writes to the log."""
 
-    @operation("GET ./checkpoints", group="Spaces")
+    @operation("GET ./checkpoints", "Spaces")
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Return every checkpoint of this space, newest first, each read and checked in full."""
         space = self._open()
         space.catch_up()
         return () if space.checkpoint_writer is None else space.checkpoint_writer.listing()
 
-    @operation("POST ./checkpoints", group="Spaces", scope="admin", same_twice=True, status=201)
+    @operation("POST ./checkpoints", "Spaces", "admin", same_twice=True, status=201)
     def checkpoint(self) -> Checkpoint:
         """Write a checkpoint of the state as it is now, unless there is one, and return it.
 
@@ -48,9 +48,7 @@ class CheckpointOperations(Host):
             recovery="Try again when no erasure is running.",
         )
 
-    @operation(
-        "DELETE ./checkpoints", group="Spaces", scope="admin", destructive=True, same_twice=True
-    )
+    @operation("DELETE ./checkpoints", "Spaces", "admin", destructive=True, same_twice=True)
     def drop_checkpoints(self) -> DropCheckpointsResult:
         """Remove every checkpoint of this space, and any that is being written.
 

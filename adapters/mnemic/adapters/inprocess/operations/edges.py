@@ -44,7 +44,7 @@ BATCH_MAX = 1000
 class EdgeOperations(Host):
     """Operations on edges."""
 
-    @operation("POST ./edges", group="Edges", scope="write", destructive=True)
+    @operation("POST ./edges", "Edges", "write", destructive=True)
     def connect(
         self,
         source: str,
@@ -89,7 +89,7 @@ class EdgeOperations(Host):
         result: ConnectResult = self._open().execute(command, decide).result
         return result
 
-    @operation("POST ./edges/batch", group="Edges", scope="write", destructive=True)
+    @operation("POST ./edges/batch", "Edges", "write", destructive=True)
     def connects(
         self, edges: Iterable[Mapping[str, Any] | Assertion], *, command_id: str | None = None
     ) -> ConnectsResult:
@@ -118,7 +118,7 @@ class EdgeOperations(Host):
         result: ConnectsResult = self._open().execute(command, decide).result
         return result
 
-    @operation("POST ./edges/by-query", group="Edges", scope="write", destructive=True)
+    @operation("POST ./edges/by-query", "Edges", "write", destructive=True)
     def connect_by_query(
         self,
         source_query: str,
@@ -179,9 +179,7 @@ class EdgeOperations(Host):
             lambda models: match_by_query.connect(space, models, request, command_id)
         )
 
-    @operation(
-        "POST ./edges/disconnect", group="Edges", scope="write", destructive=True, same_twice=True
-    )
+    @operation("POST ./edges/disconnect", "Edges", "write", destructive=True, same_twice=True)
     def disconnect(
         self,
         source: str,

@@ -40,7 +40,7 @@ HORIZON_HOURS = 24.0
 class ExperimentOperations(Host):
     """Operations that learn from past decisions. Only ``calibrate`` writes."""
 
-    @operation("POST ./decisions/{decision_id}/what-if", group="Decisions")
+    @operation("POST ./decisions/{decision_id}/what-if", "Decisions")
     def what_if(
         self,
         decision_id: str,
@@ -84,7 +84,7 @@ class ExperimentOperations(Host):
         )
         return what_if_engine.what_if(self._open(), self._models, decision_id, supposed)
 
-    @operation("POST ./backtest", group="Decisions")
+    @operation("POST ./backtest", "Decisions")
     def backtest(
         self,
         policies: Mapping[str, Policy] | Sequence[Policy] | Policy,
@@ -144,7 +144,7 @@ class ExperimentOperations(Host):
         )
         return tally(backtest_engine.run(self._open(), self._models, plan, progress), plan)
 
-    @operation("POST ./calibrate", group="Upkeep", scope="admin", same_twice=True)
+    @operation("POST ./calibrate", "Upkeep", "admin", same_twice=True)
     def calibrate(self, *, command_id: str | None = None) -> CalibrateResult:
         """Fit the probabilities of recalls to the outcomes that followed, and adopt the policy.
 

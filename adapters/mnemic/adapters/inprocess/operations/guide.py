@@ -34,7 +34,7 @@ class Guided:
     @staticmethod
     def guide(name: str) -> GuideCard: ...
     @staticmethod
-    @operation("GET /v1/guide", group="Server")
+    @operation("GET /v1/guide", "Server")
     def guide(name: str | None = None) -> GuideCard | GuideIndex:
         """Return the card of an operation, or the list of all cards.
 

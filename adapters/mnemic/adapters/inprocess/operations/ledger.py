@@ -34,13 +34,7 @@ from mnemic.projections.view import View
 class LedgerOperations(Host):
     """Operations on compositions and their labels."""
 
-    @operation(
-        "POST ./compositions",
-        group="Compositions",
-        scope="write",
-        status=201,
-        makes="composition_id",
-    )
+    @operation("POST ./compositions", "Compositions", "write", status=201, makes="composition_id")
     def compose(
         self,
         members: Iterable[str | Mapping[str, Any] | MemberSpec],
@@ -115,12 +109,7 @@ class LedgerOperations(Host):
             member_ids=tuple(member.block_id for member in event.members),
         )
 
-    @operation(
-        "POST ./compositions/{composition_id}/labels",
-        group="Compositions",
-        scope="write",
-        status=201,
-    )
+    @operation("POST ./compositions/{composition_id}/labels", "Compositions", "write", status=201)
     def label(
         self,
         composition_id: str,
@@ -154,7 +143,7 @@ class LedgerOperations(Host):
             action="labelled",
         )
 
-    @operation("POST ./labels/{label_id}/retract", group="Compositions", scope="write")
+    @operation("POST ./labels/{label_id}/retract", "Compositions", "write")
     def retract_label(
         self, label_id: str, *, reason: str | None = None, command_id: str | None = None
     ) -> LabelResult:

@@ -21,9 +21,7 @@ from mnemic.projections.view import View
 class QuarantineOperations(Host):
     """The operation quarantine."""
 
-    @operation(
-        "POST ./quarantine", group="The past", scope="admin", destructive=True, same_twice=True
-    )
+    @operation("POST ./quarantine", "The past", "admin", destructive=True, same_twice=True)
     def quarantine(
         self,
         selector: Mapping[str, Any],

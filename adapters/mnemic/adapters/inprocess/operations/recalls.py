@@ -43,7 +43,7 @@ IDS_MAX = TOP_K_MAX
 class RecallOperations(Host):
     """Operations on recalls and their outcomes."""
 
-    @operation("POST ./recall", group="Recall", scope="write")
+    @operation("POST ./recall", "Recall", "write")
     def recall(
         self,
         query: str | None = None,
@@ -127,7 +127,7 @@ class RecallOperations(Host):
         self._recent.recall(answer.block_ids)
         return answer
 
-    @operation("POST ./outcomes", group="Recall", scope="write")
+    @operation("POST ./outcomes", "Recall", "write")
     def outcome(
         self,
         block_ids: Sequence[str] | str | None = None,
@@ -196,7 +196,7 @@ class RecallOperations(Host):
         self._recent.touch(result.updated)
         return result
 
-    @operation("GET ./decisions/{decision_id}/explain", group="Decisions")
+    @operation("GET ./decisions/{decision_id}/explain", "Decisions")
     def explain(self, decision_id: str, block_id: str | None = None) -> Explanation:
         """Explain why the blocks of a past decision were returned.
 
@@ -213,7 +213,7 @@ class RecallOperations(Host):
         """
         return explanations.explain(self._open(), self._models, decision_id, block_id)
 
-    @operation("GET ./decisions/{decision_id}/why-not/{block_id}", group="Decisions")
+    @operation("GET ./decisions/{decision_id}/why-not/{block_id}", "Decisions")
     def why_not(self, decision_id: str, block_id: str) -> WhyNot:
         """Return the stage at which a block was dropped from a past decision, and by how much.
 
@@ -223,7 +223,7 @@ class RecallOperations(Host):
         """
         return explanations.why_not(self._open(), self._models, decision_id, block_id)
 
-    @operation("GET ./decisions/{decision_id}/replay", group="Decisions")
+    @operation("GET ./decisions/{decision_id}/replay", "Decisions")
     def replay(self, decision_id: str) -> ReplayResult:
         """Compute a past decision again from the state it read, and compare.
 
@@ -232,7 +232,7 @@ class RecallOperations(Host):
         """
         return replaying.replay(self._open(), self._models, decision_id)
 
-    @operation("POST ./decisions/replay", group="Decisions")
+    @operation("POST ./decisions/replay", "Decisions")
     def replay_all(
         self,
         *,

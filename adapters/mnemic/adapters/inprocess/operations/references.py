@@ -53,7 +53,7 @@ JUDGED: Final = "judged"
 class ReferenceOperations(Host):
     """The operation deep_reference."""
 
-    @operation("POST ./deep-reference", group="Recall", scope="write")
+    @operation("POST ./deep-reference", "Recall", "write")
     def deep_reference(
         self,
         query: str,

@@ -58,7 +58,7 @@ WHY: Final = {
 class RevertOperations(Host):
     """The operation revert."""
 
-    @operation("POST ./revert", group="The past", scope="admin", destructive=True)
+    @operation("POST ./revert", "The past", "admin", destructive=True)
     def revert(
         self,
         from_version: int,
@@ -99,7 +99,7 @@ class RevertOperations(Host):
         arguments = {"from": from_version, "to": to_version, "reason": reason}
         return _reverted(space, Command("revert", arguments, command_id), decide, dry_run=dry_run)
 
-    @operation("POST ./revert-source", group="The past", scope="admin", destructive=True)
+    @operation("POST ./revert-source", "The past", "admin", destructive=True)
     def revert_source(
         self,
         selector: Mapping[str, Any],

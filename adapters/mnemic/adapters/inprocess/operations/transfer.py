@@ -43,7 +43,7 @@ class ExchangeOperations(Host):
 
     # --- receipts ---------------------------------------------------------------------------
 
-    @operation("GET ./decisions/{decision_id}/receipt", group="Decisions")
+    @operation("GET ./decisions/{decision_id}/receipt", "Decisions")
     def receipt(self, decision_id: str) -> Receipt:
         """Return the data that a third party needs to verify a decision later, without any text.
 
@@ -63,7 +63,7 @@ class ExchangeOperations(Host):
         assert made is not None  # noqa: S101 - a decision is a recorded recall
         return made
 
-    @operation("POST ./receipts/verify", group="Decisions")
+    @operation("POST ./receipts/verify", "Decisions")
     def verify_receipt(
         self,
         receipt: Receipt | Mapping[str, Any],
@@ -107,7 +107,7 @@ class ExchangeOperations(Host):
 
     # --- export and import ------------------------------------------------------------------
 
-    @operation("GET ./export", group="Spaces", scope="admin", local=("path",))
+    @operation("GET ./export", "Spaces", "admin", local=("path",))
     def export(
         self,
         path: str | Path,
@@ -159,8 +159,8 @@ class ExchangeOperations(Host):
     @staticmethod
     @operation(
         "POST ./import",
-        group="Spaces",
-        scope="admin",
+        "Spaces",
+        "admin",
         status=201,
         local=("actor", "clock", "entropy", "into", "keys", "path"),
     )
@@ -220,7 +220,7 @@ class ExchangeOperations(Host):
 
     # --- fork -------------------------------------------------------------------------------
 
-    @operation("POST ./fork", group="Spaces", scope="admin", status=201, local=("into",))
+    @operation("POST ./fork", "Spaces", "admin", status=201, local=("into",))
     def fork(
         self,
         space: str,
