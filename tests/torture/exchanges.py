@@ -18,6 +18,7 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.opening import open_store
+from mnemic.adapters.stores.sqlite.watermark import forget
 from mnemic.kernel.errors import Refused
 from tests.adapters.stores.postgres import server as servers
 
@@ -63,8 +64,8 @@ class Site(ABC):
 class SQLiteSite(Site):
     """A file. What is put back goes into the same file, as SQLite's own backup interface does it.
 
-    Watermarks say which file was acknowledged; they are deleted, as their message advises whoever
-    wants the older state.
+    Watermarks say which file was acknowledged; they are emptied, as their message advises for an
+    older state that is wanted.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -86,8 +87,8 @@ class SQLiteSite(Site):
         return self._folder / f"{name}.kept"
 
     def forget(self) -> None:
-        """Delete the watermarks."""
-        self.path.with_name(f"{self.path.name}.heads").unlink(missing_ok=True)
+        """Empty the watermarks. The file stays: the write lock is on it."""
+        forget(self.path)
 
 
 def _copy(source: Path, target: Path) -> None:
