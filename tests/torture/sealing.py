@@ -24,7 +24,7 @@ SESSION = 40
 THREAD = 12
 """Messages of one conversation."""
 TOPICS = "harbour gate crane ferry tide pilot lamp rope anchor buoy chart winch".split()
-VERBS = "opens closes needs moves holds breaks shows turns".split()
+ACTIONS = "opens closes needs moves holds breaks shows turns".split()
 THINGS = "oil paint light wind salt rust noon dawn storm paper brass timber".split()
 
 
@@ -88,8 +88,8 @@ def campaign(folder: Path, effort: Effort) -> Figures:
 
 
 def _sentence(chance: random.Random) -> str:
-    topic, verb, thing = (chance.choice(words) for words in (TOPICS, VERBS, THINGS))
-    return f"the {topic} {verb} {thing} {chance.randint(1, 60)}"
+    topic, action, thing = (chance.choice(words) for words in (TOPICS, ACTIONS, THINGS))
+    return f"the {topic} {action} {thing} {chance.randint(1, 60)}"
 
 
 def _learn(memory: SyncMemory, chance: random.Random, number: int) -> None:
