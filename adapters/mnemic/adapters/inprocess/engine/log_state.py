@@ -15,7 +15,7 @@ Rules of this module:
    lock: a thread that needs both acquires the write lock first. Its holder blocks all writers, in
    this and in other processes, so it does not also queue for the state lock; nor does a writer that
    proceeds at once if the write lock is free.
-6. No state is folded from a log that has lost payloads, unless it is read-only: then what is lost
+7. No state is folded from a log that has lost payloads, unless it is read-only: then what is lost
    is marked, and never passes for erased.
 """
 
@@ -165,7 +165,7 @@ class LogState:
     def try_write_lock(self) -> AbstractContextManager[bool]:
         """Acquire the write lock if it is free and not waited for; the state lock is held.
 
-        See ``mnemic.kernel.ports.Prompt``; for a log without this capability it is never free.
+        See ``mnemic.kernel.ports.TryWriteLock``; for a log without this capability it is never free.
 
         Returns:
             A context manager whose value says whether the write lock is held.
