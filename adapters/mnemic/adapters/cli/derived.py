@@ -19,7 +19,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from attrs import frozen
 from cyclopts import App, Group, Parameter, Token
 from rich.text import Text
 
@@ -81,28 +80,20 @@ def add_commands(app: App, groups: Mapping[str, Group], *, past: bool = False) -
 @contextmanager
 def outlined(app: App, groups: Mapping[str, Group]) -> Generator[None]:
     """Show the derived commands in the overview of an application, for a ``with`` block."""
-    added = [each for each in _outlines() if _name(each.name) not in app]
-    for each in added:
-        outline = App(help=each.summary, group=groups[PANELS[each.group]])
-        app.command(outline, name=_name(each.name))
+    added: list[str] = []
+    for operation, group, summary in _outlines():
+        if (name := _name(operation)) not in app:
+            app.command(App(help=summary, group=groups[PANELS[group]]), name=name)
+            added.append(name)
     try:
         yield
     finally:
-        for each in added:
-            del app[_name(each.name)]
+        for name in added:
+            del app[name]
 
 
-@frozen(kw_only=True)
-class _Outline:
-    """What the overview shows of an operation."""
-
-    name: str
-    group: str
-    summary: str
-
-
-def _outlines() -> Iterable[_Outline]:
-    """Yield every operation that is declared in the source of the memory."""
+def _outlines() -> Iterable[tuple[str, str, str]]:
+    """Yield name, heading and summary of every operation declared in the source of the memory."""
     for path in sorted(SOURCES.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if "@operation(" not in source:
@@ -114,7 +105,7 @@ def _outlines() -> Iterable[_Outline]:
                     decorator_list=[*_, ast.Call(args=[_, ast.Constant(value=str(group)), *_])],
                 ):
                     text = (ast.get_docstring(node) or "").partition("\n")[0]
-                    yield _Outline(name=name, group=group, summary=_worded(text))
+                    yield name, group, _worded(text)
                 case _:
                     pass
 

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from functools import update_wrapper
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
 from anyio import to_thread
@@ -51,9 +51,6 @@ from mnemic.kernel.results import ExportResult, ImportResult, LogEntry, ReembedR
 
 if TYPE_CHECKING:
     import httpx
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class _Asking(AsyncFacade):

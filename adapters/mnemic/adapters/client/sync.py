@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import update_wrapper
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from mnemic.adapters import inprocess
 from mnemic.adapters.client.connection import Connection
@@ -44,9 +44,6 @@ from mnemic.kernel.results import ExportResult, ImportResult, LogEntry, ReembedR
 
 if TYPE_CHECKING:
     import httpx
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class _Asking(SyncFacade):
