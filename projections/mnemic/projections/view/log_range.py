@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from mnemic.kernel.events import EmbedderIdentity, RecallRecorded
+from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED
 from mnemic.kernel.model.texts import Remark
 from mnemic.kernel.reading import Ends, Later, LogRange, Reading
@@ -26,7 +26,6 @@ class Changing(Reading, Protocol):
     point: Point
     state: State
     life: TableView
-    embedder: EmbedderIdentity | None
 
 
 class _Trails:

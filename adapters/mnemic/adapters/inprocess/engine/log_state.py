@@ -165,7 +165,7 @@ class LogState:
     def try_write_lock(self) -> AbstractContextManager[bool]:
         """Acquire the write lock if it is free and not waited for; the state lock is held.
 
-        See ``mnemic.kernel.ports.TryWriteLock``; for a log without this capability it is never free.
+        See ``mnemic.kernel.ports.TryWriteLock``; it is never free for a log without it.
 
         Returns:
             A context manager whose value says whether the write lock is held.
