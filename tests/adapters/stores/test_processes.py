@@ -41,4 +41,4 @@ def test_four_processes_share_one_space_without_a_gap(stores: str) -> None:
     report = run_writers("race", stores, 4, 100)
     assert report["statuses"] == [0, 0, 0, 0]
     assert report["shares"] == [100, 100, 100, 100]
-    assert report["turns"] > 200  # of 400; who is not made to wait takes a hundred at once
+    assert report["turns"] > 20  # of 400; writers of a file are not served in order

@@ -17,7 +17,7 @@ from mnemic.adapters.transfer.copies.copying import (
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Log, PayloadRow, Record
-from mnemic.projections.state.event_validation import impossible_event
+from mnemic.projections.state.event_validation import impossible_event, newer_policy_fields
 
 PROGRESS_EVERY = 1000
 
@@ -98,7 +98,8 @@ def walked(
 ) -> Walk:
     """Verify *log* up to version *upto*, and return what was counted.
 
-    Its events are folded, too: a copy that no space can be opened with is none.
+    Its events are folded, too: a copy that no space can be opened with is none. What follows a
+    policy of a newer release is for that release to fold; its bytes are verified all the same.
 
     Raises:
         LogCorrupt, StoreTooNew: Something is damaged or missing, cannot be folded, or is of a newer
@@ -107,8 +108,12 @@ def walked(
     walk = Walk(codec, sealed=sealed)
 
     def recorded() -> Iterator[Recorded]:
+        is_known = True
         for record, rows in log.read(-1, upto):
-            yield walk.see(record, rows)
+            event = walk.see(record, rows)
+            is_known = is_known and not newer_policy_fields(event.event)
+            if is_known:
+                yield event
             if tally is not None:
                 tally.add()
 
