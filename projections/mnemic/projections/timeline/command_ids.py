@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, packed, unpacked, within
+from mnemic.projections.storage.columns import BUFFERED_MAX
 from mnemic.projections.storage.event_columns import EventColumns
 
 _COLUMNS: Mapping[str, type[np.generic]] = {"number": np.int64, "first": np.int32}
@@ -35,6 +36,8 @@ class CommandIds:
     def __init__(self) -> None:
         self._rows = EventColumns(**_COLUMNS)
         """One row for each command, in the order of the log."""
+        self._fresh: list[tuple[str, int]] = []
+        """Ids and first versions of later commands, numbered together because that is faster."""
         self._latest = ""
         """The id of the last event."""
         self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -47,6 +50,7 @@ class CommandIds:
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays."""
+        self._settle()
         return {"facts": packed({"latest": self._latest}), **nested(rows=self._rows.frozen())}
 
     @classmethod
@@ -61,10 +65,20 @@ class CommandIds:
         """Add the id of the next event; successive events with one id are of one command."""
         if command_id != self._latest:
             self._latest = command_id
-            self._rows.append((_number(command_id), version))
+            self._fresh.append((command_id, version))
+            if len(self._fresh) == BUFFERED_MAX:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Number the fresh ids."""
+        if self._fresh:
+            ids, versions = zip(*self._fresh, strict=True)
+            self._rows.extend([_numbers(ids), np.array(versions, np.int64)])
+            self._fresh = []
 
     def record_each(self, command_ids: Sequence[str], first: int) -> None:
         """Add the ids of the next events, the first of them at version *first*."""
+        self._settle()
         before = [self._latest, *command_ids[:-1]]
         places = [place for place, begins in enumerate(map(ne, command_ids, before)) if begins]
         if places:
@@ -94,6 +108,7 @@ class CommandIds:
 
     def _index(self) -> None:
         """Let every row be found, by the sorted numbers or by the dictionary."""
+        self._settle()
         rows, is_sorted = len(self._rows), len(self._numbers)
         if rows - is_sorted > max(RECENT_MIN, is_sorted // RECENT_SHARE):
             numbers = self._rows.column("number")

@@ -9,8 +9,9 @@ few of the beginning.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from mnemic.kernel.errors import HistoryReplaced
 from mnemic.kernel.ports import Head
@@ -26,8 +27,7 @@ DigestAt = Callable[[int], bytes | None]
 """Returns the chain digest of a log at a version."""
 
 
-@frozen(kw_only=True)
-class KnownHead:
+class KnownHead(NamedTuple):
     """A head that the folded log had."""
 
     head: Head
@@ -49,7 +49,7 @@ class KnownHistory:
             distance *= STEP
         found = [(version, digest_at(version)) for version in sorted(versions)]
         self._heads = [
-            KnownHead(head=Head(version, digest))
+            KnownHead(Head(version, digest))
             for version, digest in found
             if digest is not None and version < head.version
         ]
@@ -66,7 +66,7 @@ class KnownHistory:
         """
         while self._heads and self._heads[-1].head.version >= head.version:
             self._heads.pop()
-        self._heads.append(KnownHead(head=head, first=first))
+        self._heads.append(KnownHead(head, first))
         if len(self._heads) > HEADS_MAX:
             half = HEADS_MAX // 2
             self._heads[:half] = self._heads[:half:2]

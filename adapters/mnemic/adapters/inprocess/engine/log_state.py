@@ -277,7 +277,7 @@ class LogState:
                 raise self._dropped(error) from error
             self._fold_epoch()
             return
-        if any(_erases(each) for each in fresh):
+        if any(map(_erases, fresh)):
             self._erased(upto=head)
             return
         if fresh and self._payloads.unexplained(fresh[-1].version):
@@ -304,7 +304,7 @@ class LogState:
             payloads: How many payloads they have.
         """
         self._shared.known.add(head, first=written[0].version)
-        if any(_erases(each) for each in written):
+        if any(map(_erases, written)):
             self._erased(upto=head)
             return
         self._payloads.appended(payloads)
@@ -325,8 +325,10 @@ class LogState:
         Raises:
             HistoryReplaced: Another session handle found it out.
         """
-        known, self._replacements = self._replacements, self._shared.replacements
-        self.check_unreplaced(known)
+        known, now = self._replacements, self._shared.replacements
+        if known != now:
+            self._replacements = now
+            self.check_unreplaced(known)
 
     def begin_informed(self) -> None:
         """Count what was found out so far as known: this session handle is a new caller's."""
