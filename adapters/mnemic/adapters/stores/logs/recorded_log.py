@@ -117,7 +117,7 @@ class RecordedLog(ABC):
         at once: a payload erased before its batch is read is missing.
 
         Raises:
-            HistoryReplaced: The log does not hold a head that was given.
+            HistoryReplaced: The log does not hold a head that was given, or was replaced meanwhile.
             LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
         """
         known = [each for each in (after, upto) if isinstance(each, Head)]
@@ -132,7 +132,7 @@ class RecordedLog(ABC):
             elif known and head != after:
                 self._check_holds(*known)
         except LogCorrupt:
-            self._check_holds(*known)
+            self._check_holds(*known, head)  # it may have been replaced while it was read
             raise
         if upto is None or (isinstance(upto, int) and upto > head.version):
             with self._named():
