@@ -22,7 +22,7 @@ class Decision(Generic[R]):
     events: tuple[Event, ...]
     """To be appended together, in this order; none if there is nothing to change."""
     result: R
-    """What the caller is answered beside the events; None if they say it all."""
+    """What the caller is answered in addition to the events; None: nothing."""
     erase: tuple[str, ...] = ()
     """Owners whose payloads and keys are destroyed in the same transaction (``model.texts``)."""
     erase_all: bool = False

@@ -247,7 +247,7 @@ class _Opened:
         """Slots for which there is no payload."""
 
     def __call__(self, mark: str, payload: type[Payload]) -> Payload:
-        """Return the payload that *mark* stands for; where there is none, ERASED or LOST."""
+        """Return the payload that *mark* names; where there is none, ERASED or LOST."""
         self._slot += 1
         row = self._left.pop(payload_id(mark), None)
         if row is None:

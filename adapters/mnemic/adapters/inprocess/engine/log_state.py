@@ -372,12 +372,8 @@ class LogState:
             if known.version < 0 or self.damage is not None or not self.is_as_applied():
                 return
             found = self.log.head()
-            if found == known:
-                return
-            try:
-                next(self.log.read(known, found), None)
-            except HistoryReplaced as error:
-                raise self._dropped(error) from error
+            if found != known:
+                self._check_continues(known, found)
 
     def _check_holds(self, known: Head | None) -> None:
         """Refuse a log that was folded anew and does not hold a head that it had.
@@ -388,12 +384,20 @@ class LogState:
         if self.damage is not None:
             return
         if known is not None and known != self.head:
-            try:
-                next(self.log.read(known, self.head), None)
-            except HistoryReplaced as error:
-                raise self._dropped(error) from error
+            self._check_continues(known, self.head)
         if self._shared.known.newest() != self.head:
             self._shared.known.add(self.head)
+
+    def _check_continues(self, known: Head, found: Head) -> None:
+        """Refuse a log that ends at *found* and does not hold *known*.
+
+        Raises:
+            HistoryReplaced: It is another history. The state has been dropped.
+        """
+        try:
+            next(self.log.read(known, found), None)
+        except HistoryReplaced as error:
+            raise self._dropped(error) from error
 
     def _dropped(self, error: HistoryReplaced) -> HistoryReplaced:
         """Drop the state of a history that was replaced, and fold the log as it is.
@@ -424,13 +428,6 @@ class LogState:
         with suppress(MnemicError):
             self.restore()
         return error
-
-    def _fold_fresh(self, fresh: Iterable[Recorded]) -> None:
-        try:
-            self._fold(fresh)
-        except REPLAY_ERRORS:
-            self.replay_again()  # says which event it is
-        self._advanced()
 
     def _has_new_epoch(self) -> bool:
         """Return whether the log lost text elsewhere since the last call, besides growing.

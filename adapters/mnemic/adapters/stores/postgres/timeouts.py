@@ -48,7 +48,7 @@ class PatientConnection(Connection[DictRow]):
     """Whether the server has warned that a commit may not have reached its replicas."""
 
     def look_at(self, notice: Diagnostic) -> None:
-        """Take note of what the server says beside its answers."""
+        """Process a notice that the server sent in addition to an answer."""
         if is_ended_wait(notice):
             self.is_unreplicated = True
 

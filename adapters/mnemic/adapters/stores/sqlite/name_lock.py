@@ -186,7 +186,7 @@ def _single(place: Path, shown: Path) -> Inode:
 
 
 def _key(place: Path) -> int:
-    """Return a number that stands for the folder of a file and its name there."""
+    """Return a number derived from the folder of a file and its name there."""
     folder = place.parent.stat()
     name = f"{folder.st_dev} {folder.st_ino} {place.name}".encode("utf-8", "surrogateescape")
     return int.from_bytes(blake2b(name, digest_size=KEY_BYTES).digest())
