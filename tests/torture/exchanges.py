@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,8 +20,9 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.opening import open_store
 from mnemic.adapters.stores.sqlite.watermark import forget
-from mnemic.kernel.errors import Refused
+from mnemic.kernel.errors import MnemicError, Refused
 from tests.adapters.stores.postgres import server as servers
+from tests.torture.figures import Effort, Figures
 
 SPACE = "default"
 SQLITE, POSTGRES = "SQLite", "PostgreSQL"
@@ -230,3 +232,36 @@ def texts(memory: SyncMemory) -> set[str]:
     """Return the contents of all blocks."""
     items = memory.blocks(limit=500).items
     return {each.content for each in items if each.content is not None}
+
+
+def played(
+    folder: Path,
+    effort: Effort,
+    rounds: Mapping[str, int],
+    *,
+    least: int,
+    promise: str,
+    play: Callable[[Site, str, int, Counter[str]], None],
+) -> Figures:
+    """Play the rounds of a campaign on every kind of store, and return what they found.
+
+    Args:
+        folder: An empty folder for the files.
+        effort: The share to do, and the seed.
+        rounds: How many rounds the whole campaign has, by the kind of store.
+        least: Rounds on each, whatever the share.
+        promise: See ``Figures``.
+        play: Plays one round, given its store, its seed, its number and where to count.
+    """
+    counts, failures = Counter[str](), list[str]()
+    wanted = {name: effort.of(many, least=least) for name, many in rounds.items()}
+    for name, many, made in sites(folder, wanted):
+        effort.tell(f"{many} times on {name}")
+        for number in range(many):
+            site = made()
+            try:
+                play(site, f"{effort.seed} {name} {number}", number, counts)
+            except (MnemicError, AssertionError, LookupError) as error:
+                failures.append(f"{name}, round {number}, seed {effort.seed}: {error!r}")
+            counts[f"on {name}"] += 1
+    return Figures(promise=promise, facts=dict(counts), failures=tuple(failures))

@@ -18,7 +18,7 @@ from tests.torture.exchanges import (
     Agent,
     Site,
     SQLiteSite,
-    sites,
+    played,
     texts,
 )
 from tests.torture.figures import Effort, Figures
@@ -39,19 +39,11 @@ REPLACED_EVERY = 4
 
 def campaign(folder: Path, effort: Effort) -> Figures:
     """Put stores back, and hold against each what its open process says then."""
-    counts, failures = Counter[str](), list[str]()
-    wanted = {name: effort.of(rounds, least=6) for name, rounds in ROUNDS.items()}
-    for name, rounds, made in sites(folder, wanted):
-        effort.tell(f"{rounds} times on {name}")
-        for number in range(rounds):
-            chance = random.Random(f"{effort.seed} {name} {number}")
-            found = Rewind(made(), chance, counts, number)
-            try:
-                found.run()
-            except (MnemicError, AssertionError, LookupError) as error:
-                failures.append(f"{name}, round {number}, seed {effort.seed}: {error!r}")
-            counts[f"on {name}"] += 1
-    return Figures(promise=PROMISE, facts=dict(counts), failures=tuple(failures))
+    return played(folder, effort, ROUNDS, least=6, promise=PROMISE, play=_play)
+
+
+def _play(site: Site, seed: str, number: int, counts: Counter[str]) -> None:
+    Rewind(site, random.Random(seed), counts, number).run()
 
 
 class Rewind:

@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.kernel.errors import HistoryReplaced, MnemicError
-from tests.torture.exchanges import POSTGRES, SQLITE, Agent, Site, sites, texts
+from mnemic.kernel.errors import HistoryReplaced
+from tests.torture.exchanges import POSTGRES, SQLITE, Agent, Site, played, texts
 from tests.torture.figures import Effort, Figures
 
 PROMISE = (
@@ -30,18 +30,11 @@ NAMES = ("one side", "the other side")
 
 def campaign(folder: Path, effort: Effort) -> Figures:
     """Exchange histories at random moments, and hold both against what was acknowledged."""
-    counts, failures = Counter[str](), list[str]()
-    wanted = {name: effort.of(rounds, least=4) for name, rounds in ROUNDS.items()}
-    for name, rounds, made in sites(folder, wanted):
-        effort.tell(f"{rounds} times on {name}")
-        for number in range(rounds):
-            found = Split(made(), f"{effort.seed} {name} {number}", counts)
-            try:
-                found.run()
-            except (MnemicError, AssertionError, LookupError) as error:
-                failures.append(f"{name}, round {number}, seed {effort.seed}: {error!r}")
-            counts[f"on {name}"] += 1
-    return Figures(promise=PROMISE, facts=dict(counts), failures=tuple(failures))
+    return played(folder, effort, ROUNDS, least=4, promise=PROMISE, play=_play)
+
+
+def _play(site: Site, seed: str, _: int, counts: Counter[str]) -> None:
+    Split(site, seed, counts).run()
 
 
 class Split:

@@ -37,9 +37,9 @@ from tests.adapters.http.worker_processes import (
     PATIENCE_S,
     SERVE,
     Several,
-    asked_again,
     eventually,
     hosted,
+    learn_all,
     lives,
     several,
 )
@@ -103,13 +103,8 @@ def test_workers_that_are_killed_under_load_lose_nothing_and_are_replaced(server
     before = server.workers
     answered: list[str] = []
 
-    def work(person: int) -> None:
-        with server.client() as client:
-            keys = (f"{person}-{each}" for each in range(COMMANDS))
-            answered.extend(asked_again(client, f"content of {key}", key) for key in keys)
-
     with ThreadPoolExecutor(4) as people:
-        done = [people.submit(work, person) for person in range(4)]
+        done = [people.submit(learn_all, server, person, COMMANDS, answered) for person in range(4)]
         for number, pid in enumerate(before):
             eventually(partial(has, answered, 20 + 40 * number))
             os.kill(pid, signal.SIGKILL)

@@ -20,9 +20,9 @@ from tests.adapters.http.live_servers import stream, take
 from tests.adapters.http.worker_processes import (
     PATIENCE_S,
     Several,
-    asked_again,
     eventually,
     hosted,
+    learn_all,
 )
 from tests.adapters.stores.postgres import server as servers
 
@@ -64,13 +64,8 @@ def test_what_one_worker_writes_all_others_read(server: Several) -> None:
 def test_a_worker_that_is_killed_loses_nothing(server: Several, address: str) -> None:
     before, answered = server.workers, list[str]()
 
-    def work(person: int) -> None:
-        with server.client() as client:
-            keys = (f"{person}-{each}" for each in range(COMMANDS))
-            answered.extend(asked_again(client, f"content of {key}", key) for key in keys)
-
     with ThreadPoolExecutor(4) as people:
-        done = [people.submit(work, person) for person in range(4)]
+        done = [people.submit(learn_all, server, person, COMMANDS, answered) for person in range(4)]
         eventually(lambda: len(answered) > COMMANDS)
         os.kill(before[1], signal.SIGKILL)
         for each in done:

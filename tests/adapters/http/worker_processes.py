@@ -145,6 +145,13 @@ def asked_again(client: httpx.Client, content: str, key: str) -> str:
     raise AssertionError(f"nobody answers {key}")
 
 
+def learn_all(server: Several, person: int, count: int, answered: list[str]) -> None:
+    """Learn *count* texts as one client, and add the id of each to *answered* when it is known."""
+    with server.client() as client:
+        keys = (f"{person}-{each}" for each in range(count))
+        answered.extend(asked_again(client, f"content of {key}", key) for key in keys)
+
+
 def eventually(holds: Callable[[], bool]) -> None:
     """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE_S
