@@ -13,7 +13,7 @@ from tests.architecture.imports import ROOT, modules
 
 EVENTS = frozenset(each.__name__ for each in get_args(Event))
 OF_BYTES = {
-    "mnemic.adapters.stores.encrypted.log_epoch": {"BlockErased", "SpaceErased"},
+    "mnemic.adapters.stores.encrypted.unrecorded": {"BlockErased", "SpaceErased"},
     "mnemic.adapters.transfer.copies.copying": {"BlockErased", "LossAccepted", "SpaceErased"},
 }
 """Events that are added to logs which are not replayed: there is no state to decide on."""

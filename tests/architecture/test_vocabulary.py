@@ -33,8 +33,8 @@ REPLACED_PARTS = {
     "nonsense": "event validation",
     "oaths": "invariants",
     "parcel": "transfer record",
-    "recast": "log epoch",
-    "retelling": "log epoch",
+    "recast": "unrecorded erasures",
+    "retelling": "unrecorded erasures",
     "rivals": "peers",
     "scrapes": "merged metrics",
     "seat": "session handle",
@@ -64,7 +64,7 @@ REPLACED_NAMES = {
     "StandIn": "LockWaiter",
     "Standing": "VersionSnapshot",
     "Stretch": "LogRange",
-    "ToldLog": "ErasureOverlayLog",
+    "ToldLog": "ReadOnlyLog",
     "turn_if_free": "try_write_lock",
 }
 # A module, and what to call it instead.
@@ -114,7 +114,7 @@ REPLACED_MODULES = {
     "succession": "supersession",
     "supposing": "what_if",
     "tallying": "backtest_scores",
-    "telling": "erasure_overlay",
+    "telling": "unrecorded",
     "unfolding": "batch_connect",
     "visits": "auth_context",
     "weighing": "scoring",

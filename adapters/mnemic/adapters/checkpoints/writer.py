@@ -69,8 +69,6 @@ class CheckpointWriter:
         state: Returns the current state.
         head: Returns the head of the log that it was folded up to; needed to write one.
         payloads: Returns how many payloads the events folded into it have.
-        is_as_applied: Returns whether the log is still the one that the state was replayed from;
-            None: it cannot be another.
     """
 
     def __init__(
@@ -82,7 +80,6 @@ class CheckpointWriter:
         state: Callable[[], State],
         payloads: Callable[[], int],
         head: Callable[[], Head] = lambda: EMPTY,
-        is_as_applied: Callable[[], bool] | None = None,
     ) -> None:
         self._log = log
         self._checkpoint_directory = checkpoint_directory
@@ -90,7 +87,6 @@ class CheckpointWriter:
         self._state = state
         self._head = head
         self._payloads = payloads
-        self._is_as_applied = is_as_applied
         self._found: Folder | None = None
         self._kept = 0
         """Size of the state at the last attempt to write a checkpoint."""
@@ -272,12 +268,9 @@ class CheckpointWriter:
 
         Raises:
             LogCorrupt: The log has no first event any more.
-            Abandoned: The state was replayed from an earlier epoch of the log.
         """
         version, digest = self._head().version, self._head().digest
         genesis = self._log.digest_at(0)
-        if self._is_as_applied is not None and not self._is_as_applied():  # nor is that digest its
-            raise Abandoned
         if not digest or genesis is None:
             raise LogCorrupt("no record can be read at version 0", version=0)
         return Origin(

@@ -7,13 +7,16 @@ the whole space. Otherwise it is lost. A copy made by ``salvage`` may accept tha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
 from mnemic.adapters.codec.codec import Codec
 from mnemic.kernel import events as happened
-from mnemic.kernel.events import Recorded
-from mnemic.kernel.ports import PayloadRow, Record
+from mnemic.kernel.errors import LogCorrupt, StoreTooNew
+from mnemic.kernel.events import Event, Recorded
+from mnemic.kernel.ports import Log, PayloadRow, Record
 
 ERASING = (happened.BlockErased, happened.SpaceErased, happened.LossAccepted)
 """Events that say why payloads are missing."""
@@ -22,6 +25,15 @@ TOPICS = ("block-erased.", "space-erased.", "loss-accepted.")
 NEVER = -1
 LATER = 2**62
 """Version of an erasure that comes after the end of the range that is read."""
+
+
+@runtime_checkable
+class CopyOfErased(Protocol):
+    """A log that may lack text which was erased in another copy of it."""
+
+    def unrecorded_erasures(self) -> Sequence[Event]:
+        """Return the events that would record these erasures, and that the log does not have."""
+        ...
 
 
 @frozen
@@ -82,15 +94,20 @@ class Erasures:
         if gone:
             self._note(record, gone)
 
-    def look_ahead(self, entries: Iterable[tuple[Record, Sequence[PayloadRow]]]) -> None:
-        """Process the erasures among *entries* and nothing else; other events need not be readable.
+    def look_beyond(self, log: Log, version: int) -> None:
+        """Process erasures after *version*, and those made in other copies, if any payload is lost.
 
-        Raises:
-            StoreTooNew, LogCorrupt: An erasure cannot be read.
+        Other events need not be readable.
         """
-        for record, rows in entries:
-            if record.topic.startswith(TOPICS):
-                self._see_erasure(self._codec.decode(record, rows))
+        if not self.lost():
+            return
+        with suppress(LogCorrupt, StoreTooNew):
+            for record, rows in log.read(version):
+                if record.topic.startswith(TOPICS):
+                    self._see_erasure(self._codec.decode(record, rows))
+            if isinstance(log, CopyOfErased):
+                for event in log.unrecorded_erasures():
+                    self._see(event, LATER)
 
     def lost(self) -> list[Missing]:
         """Return what is lost and not accepted as lost, in the order of the log."""
@@ -117,14 +134,15 @@ class Erasures:
         return next((missing.version for missing in self.lost()), None)
 
     def _see_erasure(self, recorded: Recorded) -> None:
-        event = recorded.event
+        self._see(recorded.event, recorded.version)
+
+    def _see(self, event: Event, version: int) -> None:
         if isinstance(event, happened.SpaceErased):
             self._space_erased = True
         if isinstance(event, happened.LossAccepted):
             self._accepted.update((each.version, each.slot) for each in event.payloads)
         if isinstance(event, happened.BlockErased):
-            latest = max(recorded.version, self._erased.get(event.block_id, NEVER))
-            self._erased[event.block_id] = latest
+            self._erased[event.block_id] = max(version, self._erased.get(event.block_id, NEVER))
 
     def _note(self, record: Record, slots: Sequence[int]) -> None:
         self._gaps.append((record, slots))

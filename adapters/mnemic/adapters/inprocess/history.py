@@ -95,21 +95,17 @@ def verify(
     it can.
 
     The walk reads the store afresh and does not touch the folded state, unless the log is another
-    one by now: then the state is dropped, and the error says so. It starts again if text was
-    erased elsewhere meanwhile: it may find payloads missing before it reads the erasure event.
+    one by now: then the state is dropped, and the error says so. Text may be erased meanwhile, so
+    the walk may find payloads missing before it reads the erasure event.
 
     Raises:
         HistoryReplaced: The log is not a continuation of what was folded.
     """
-    while True:
-        _check_history(space)
-        log_epoch, head = space.log_epoch, space.log.head()
-        found = _verified(space, progress)
-        if found.sound:
-            return found
+    _check_history(space)
+    found = _verified(space, progress)
+    if not found.sound:
         _check_history(space)  # two histories, read one after the other, look like damage
-        if not space.erased_since(head, log_epoch):
-            return found
+    return found
 
 
 def _check_history(space: CommandExecutor) -> None:
@@ -145,6 +141,7 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
         version = int(str(error.facts.get("version", events)))
         found = _damaged(space, version, error.message, payloads)
         return evolve(found, too_new=isinstance(error, StoreTooNew))
+    walk.look_beyond(space.log, events - 1)
     accepted, lost = walk.unerased(), walk.lost()
     if lost:
         problem = payloads_missing(space.log.name, lost)

@@ -188,6 +188,7 @@ def test_an_open_copy_notices_a_killed_erasure_once_it_is_completed(
     erase_and_die(path, keys, "appended", block)
     assert copy.block(block).content == STORY
     opened().close()
+    copy.learn("something later")
     assert (copy.block(block).content, copy.block(block).archive_reason) == (None, "erased")
 
 

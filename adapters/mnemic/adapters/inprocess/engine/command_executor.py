@@ -216,7 +216,6 @@ class CommandExecutor(SessionHandle):
             self.confirm(before)  # the answer rests on what may be another process's events
             self.answered_version = head
             return Outcome(written.result, head, head, ())
-        self.check_as_applied()
         key = None if command.id is None else idempotency.place(command.id, self.actor, self)[0]
         stamped = written.recorded(
             first=head + 1,

@@ -75,10 +75,6 @@ class KnownHistory:
         """Return the newest head, if any is known."""
         return self._heads[-1].head if self._heads else None
 
-    def newest_own(self) -> Head | None:
-        """Return the newest head that an append of this process led to, if any is known."""
-        return next((each.head for each in reversed(self._heads) if each.first is not None), None)
-
     def clear(self) -> None:
         """Forget everything."""
         self._heads = []

@@ -48,7 +48,6 @@ from mnemic.kernel.errors import (
     PayloadsMissing,
     StoreTooNew,
     Unavailable,
-    VersionConflict,
 )
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log, PayloadRow, Record
@@ -96,8 +95,6 @@ class _Shared:
     is_closed: bool = False
     is_pinned: bool = False
     """Whether catching up is suspended, by a thread that holds the state lock while it reads."""
-    log_epoch: int = 0
-    """The log's epoch when it was last folded."""
     session_actors: dict[int, str] = field(factory=dict)
     """Actors that began the resumed sessions, by the versions at which the sessions started."""
     read_only: bool
@@ -245,9 +242,6 @@ class LogState:
             if self.is_pinned:
                 return False
             self.check_informed()
-            if self._has_new_epoch():
-                self._fold_epoch()
-                return True
             if self.damage is not None:
                 return False
             head = self.log.head()
@@ -273,10 +267,7 @@ class LogState:
         try:
             fresh = list(self._read_to_end(self.head, head))
         except HistoryReplaced as error:
-            if not self._has_new_epoch():
-                raise self._dropped(error) from error
-            self._fold_epoch()
-            return
+            raise self._dropped(error) from error
         if any(map(_erases, fresh)):
             self._erased(upto=head)
             return
@@ -369,7 +360,7 @@ class LogState:
         """
         with self.state_lock:
             known = self.head
-            if known.version < 0 or self.damage is not None or not self.is_as_applied():
+            if known.version < 0 or self.damage is not None:
                 return
             found = self.log.head()
             if found != known:
@@ -428,54 +419,6 @@ class LogState:
         with suppress(MnemicError):
             self.restore()
         return error
-
-    def _has_new_epoch(self) -> bool:
-        """Return whether the log lost text elsewhere since the last call, besides growing.
-
-        Erasing in a copy under the same keys removes the text from all copies.
-        """
-        log_epoch = self.log_epoch
-        if log_epoch == self._shared.log_epoch:
-            return False
-        self._shared.log_epoch = log_epoch
-        return True
-
-    @property
-    def log_epoch(self) -> int:
-        """How often the log was changed other than by appending, as far as it reports that."""
-        log_epoch: int = getattr(self.log, "log_epoch", 0)
-        return log_epoch
-
-    def is_as_applied(self) -> bool:
-        """Return whether the log was at most appended to since the fold; the state lock is held."""
-        return self.log_epoch == self._shared.log_epoch
-
-    def erased_since(self, head: Head, log_epoch: int) -> bool:
-        """Return whether text was erased since a given head, as far as the log can be read.
-
-        Args:
-            head: The head of the log at that time.
-            log_epoch: The epoch of the log at that time; see ``log_epoch``.
-        """
-        with self.state_lock, suppress(*_ENDS):  # no erasure events are added during a write
-            return self.log_epoch != log_epoch or any(map(_erases, self._read(head)))
-        return False
-
-    def check_as_applied(self) -> None:
-        """Refuse to append if the log's epoch has changed since the fold; the write lock is held.
-
-        The log may be as long as before: erasure events that were overlaid after its end may have
-        been written meanwhile, under other ids and at another time. A state that continued from the
-        overlay would hold a past that the log does not.
-
-        Raises:
-            VersionConflict: The epoch has changed. The whole log has been replayed by now.
-        """
-        if self._has_new_epoch():
-            self._fold_epoch()
-            raise VersionConflict(
-                "words were erased elsewhere meanwhile", version=self.state.version
-            )
 
     def restore(self) -> None:
         """Load the newest valid checkpoint and fold the events after it; else fold the whole log.
@@ -705,23 +648,14 @@ class LogState:
         found = list(self.recorded(version - 1, version))
         return found[0] if found else None
 
-    def _fold_epoch(self) -> None:
-        """Replay a log that lost text elsewhere, and may have another end than was shown before.
-
-        Raises:
-            HistoryReplaced: It lacks what this process has appended.
-        """
-        self._erased(holds=self._shared.known.newest_own())
-
-    def _erased(self, *, upto: Head | None = None, holds: Head | None = None) -> None:
+    def _erased(self, *, upto: Head) -> None:
         """Discard everything derived that may hold erased text, and replay the log.
 
         Args:
-            upto: Where the log ends; None: find out.
-            holds: A head that the log had; None: *upto*.
+            upto: Where the log ends.
 
         Raises:
-            HistoryReplaced: The log does not hold them any more.
+            HistoryReplaced: The log does not hold it any more.
         """
         self._shared.erasures += 1
         if self.checkpoint_writer is not None:
@@ -733,7 +667,7 @@ class LogState:
         except HistoryReplaced as error:
             raise self._dropped(error) from error
         overwrite_small_arrays()
-        self._check_holds(holds or upto)
+        self._check_holds(upto)
 
     def _advanced(self) -> None:
         """Let the checkpoint writer consider a checkpoint, as the state has grown."""

@@ -168,7 +168,6 @@ def _keep_checkpoints(opened: CommandExecutor, place: CheckpointDirectory | None
             state=lambda: opened.state,
             head=lambda: opened.head,
             payloads=lambda: opened.payload_count,
-            is_as_applied=opened.is_as_applied,
         )
 
 

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.erasures import Erasures, Missing
-from mnemic.kernel.errors import LogCorrupt, PayloadsMissing, StoreTooNew
+from mnemic.kernel.errors import PayloadsMissing
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.model.identity import short
 from mnemic.kernel.ports import Head, Log
@@ -84,9 +83,8 @@ class PayloadCheck:
             return ()
         self._checked = self._erasures.missing_count
         if self._new():
-            # Erased since the log was read, or by an event that cannot be folded.
-            with suppress(LogCorrupt, StoreTooNew):
-                self._erasures.look_ahead(self._log.read(version))
+            # Erased since the log was read, in another copy, or by an event that cannot be folded.
+            self._erasures.look_beyond(self._log, version)
         return tuple(self._new())
 
     def _new(self) -> list[Missing]:

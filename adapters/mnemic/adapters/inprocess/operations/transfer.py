@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import evolve
 
+from mnemic.adapters.codec.erasures import CopyOfErased
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.recall import decision_records
@@ -27,6 +28,7 @@ from mnemic.adapters.transfer.exports.manifest import Manifest
 from mnemic.adapters.transfer.exports.reader import Export
 from mnemic.adapters.transfer.targets import target
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceErased, StoreBusy
+from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
 from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
@@ -340,15 +342,37 @@ def _manifest(space: CommandExecutor, last: int, *, words: bool) -> Manifest:
 
 
 def _erased_after(space: CommandExecutor, version: int) -> tuple[BlockId, ...]:
-    """Return the blocks known at *version* whose text was erased after it.
+    """Return the blocks known at *version* whose text was erased after it, or in another copy.
 
     Raises:
         PointOutOfRange: There is no such version.
+        SpaceErased: Everything was erased in another copy.
     """
     with space.state_lock:
         space.catch_up()
         view = as_of(space.state, space.state.timeline.checked_version(version))
-        return tuple(view.id(number) for number in recorded_recalls.erased_since(view))
+        erased = dict.fromkeys(recorded_recalls.erased_since(view))
+        for event in _erased_elsewhere(space):
+            number = view.state.catalogue.numbers.get(event.block_id)
+            if number is not None and view.life.has(number):
+                erased[number] = None
+        return tuple(map(view.id, erased))
+
+
+def _erased_elsewhere(space: CommandExecutor) -> Iterator[BlockErased]:
+    """Yield the erasures of blocks that were made in another copy and are not recorded here.
+
+    Raises:
+        SpaceErased: Everything was erased there.
+    """
+    if isinstance(space.log, CopyOfErased):
+        for event in space.log.unrecorded_erasures():
+            if not isinstance(event, BlockErased):
+                raise SpaceErased(
+                    f"space {space.log.name!r} was erased in another copy",
+                    version=space.state.version,
+                )
+            yield event
 
 
 def _exported(path: Path, counted: Manifest) -> ExportResult:

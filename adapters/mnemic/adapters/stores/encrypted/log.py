@@ -7,8 +7,9 @@ Rules of this module:
 2. A payload that belongs only to an event is encrypted with the key of the space, all others with
    those of their owners.
 3. An erasure happens under one write lock; see ``erasing``.
-4. A row whose key is destroyed is treated as absent, whatever a backup contains. Where the log does
-   not record that, ``erasure_overlay`` adds the events.
+4. A row whose key is destroyed is treated as absent, whatever a backup contains.
+5. Where the log does not record that, because the erasure was made in another copy, the next holder
+   of the write lock appends the events: for every reader the log is one that has grown.
 """
 
 from __future__ import annotations
@@ -29,14 +30,22 @@ from mnemic.adapters.stores.encrypted.cipher import (
 )
 from mnemic.adapters.stores.encrypted.decryption import Unlocker
 from mnemic.adapters.stores.encrypted.erasing import REFUSALS, Eraser, end_of
+from mnemic.adapters.stores.encrypted.identification import identified
 from mnemic.adapters.stores.encrypted.keys import KeyTable
+from mnemic.adapters.stores.encrypted.unrecorded import UnrecordedErasures, record, unrecorded
 from mnemic.adapters.stores.encrypted.vault import Vault
 from mnemic.adapters.stores.logs import chain
-from mnemic.kernel.errors import FieldRefused, KeysMissing, LogCorrupt, NotEncrypted
+from mnemic.kernel.errors import (
+    FieldRefused,
+    HistoryReplaced,
+    KeysMissing,
+    LogCorrupt,
+)
 from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
 
 if TYPE_CHECKING:
-    from mnemic.adapters.stores.encrypted.erasures import Account
+    from mnemic.adapters.transfer.copies.copying import CopyContext
+    from mnemic.kernel.events import Event
     from mnemic.kernel.ports import (
         ChangeNotifier,
         DurabilityBarrier,
@@ -46,11 +55,20 @@ if TYPE_CHECKING:
 
 
 class EncryptedLog:
-    """One space of an encrypted store."""
+    """One space of an encrypted store.
+
+    Args:
+        inner: The log, as the inner store holds it.
+        keys: The table of keys.
+    """
 
     def __init__(self, inner: Log, keys: KeyTable) -> None:
         self.inner = inner
         self.keys = keys
+        self.copy_context: CopyContext | None = None
+        """Stamps the erasure events that the log lacks; None: none are appended."""
+        self._recorded = 0
+        """Generation of the keys up to which the log records every erasure."""
         self._holder: int | None = None
         """The thread that holds the write lock."""
         self._eraser = Eraser(inner, keys)
@@ -160,16 +178,45 @@ class EncryptedLog:
             self.space = identified(self.inner, self.keys)
         self.keys.refresh(self.space)
         unlocker = Unlocker(self.keys, self.space)
-        for record, rows in self.inner.read(after, upto):
-            found = map(unlocker.unlocked, rows)
-            yield record, tuple([row for row in found if row is not None])
+        try:
+            for entry, rows in self.inner.read(after, upto):
+                found = map(unlocker.unlocked, rows)
+                yield entry, tuple([row for row in found if row is not None])
+        except HistoryReplaced:
+            self._recorded = 0  # an older log may lack erasures that the one before recorded
+            raise
+
+    def unrecorded_erasures(self) -> Sequence[Event]:
+        """Return an event for each erasure that was made in another copy and is not recorded here.
+
+        Raises:
+            LogCorrupt: The log cannot be read.
+        """
+        missing = self._unrecorded()
+        return () if missing is None else missing.events()
+
+    def _unrecorded(self) -> UnrecordedErasures | None:
+        generation = self.keys.generation()
+        if generation == self._recorded:
+            return None
+        missing = unrecorded(self._eraser, self.space, since=self._recorded)
+        if missing is None:
+            self._recorded = generation
+        return missing
 
     # --- writing --------------------------------------------------------------------------------
 
     @contextmanager
     def write_lock(self) -> Generator[None]:
-        """Hold the write lock, fairly among processes. Not re-entrant."""
+        """Hold the write lock, fairly among processes. Not re-entrant.
+
+        Erasures made in other copies are recorded first.
+
+        Raises:
+            StoreFull, StoreBusy, StoreFailed: They cannot be.
+        """
         with self.inner.write_lock(), self._held():
+            self._record_erasures()
             yield
 
     @property
@@ -188,9 +235,18 @@ class EncryptedLog:
         with try_write_lock() as is_ours:
             if is_ours:
                 with self._held():
+                    self._record_erasures()
                     yield True
             else:
                 yield False
+
+    def _record_erasures(self) -> None:
+        """Append the erasure events that the log lacks. The write lock is held."""
+        if self.copy_context is not None:
+            with suppress(LogCorrupt):  # the next fold reports it
+                missing = self._unrecorded()
+                if missing is not None:
+                    record(self._eraser, missing, self.copy_context)
 
     @contextmanager
     def _held(self) -> Generator[None]:
@@ -336,54 +392,21 @@ class EncryptedLog:
         """
         self._eraser.erase_again(self.space, None if erase_all else erase)
 
+    def record_erasures(self) -> None:
+        """Append events for erasures made in other copies, if there are any.
+
+        Raises:
+            StoreFull, StoreBusy, StoreFailed: They cannot be written.
+        """
+        with suppress(LogCorrupt):  # the next fold reports it
+            if self._unrecorded() is None:
+                return
+        with self.write_lock():  # which appends them
+            pass
+
     def settle(self) -> None:
         """Complete erasures intended by processes that died. Does nothing when reading only."""
         self._eraser.settle(self.space)
-
-    def tells_of(self, accounts: Collection[Account]) -> bool:
-        """Return whether the event of one of *accounts* is in this log."""
-        return self._eraser.tells_of(accounts)
-
-
-def identified(log: Log, keys: KeyTable) -> int | None:
-    """Return the number of the space whose keys a log's rows name; None: nothing is encrypted.
-
-    A label can be forged by anyone who may write the store. So the row has to decrypt with the keys
-    that it names, and they have to be of a space that began with the same event: otherwise new text
-    would be encrypted with keys of another space, and an erasure would leave those of this one.
-
-    Args:
-        log: Of the space, as the inner store holds it.
-        keys: The table to look in.
-
-    Raises:
-        KeysMissing, NotEncrypted: See ``EncryptedStore.log``.
-    """
-    genesis = log.digest_at(0)
-    if genesis is None:
-        return None
-    begun = keys.space_begun(log.name, genesis)
-    with suppress(LogCorrupt):  # the next reader reports how far it is readable
-        # The first event of a space has its salt, which only the erasure of everything removes.
-        row = _first_row(log, upto=0)
-        if row is None and begun is None:
-            row = _first_row(log, upto=None)
-        if row is None:
-            return begun
-        if not cipher.is_locked(row.key) and begun is None:
-            raise NotEncrypted(f"the text of space {log.name!r} is not encrypted", space=log.name)
-        with suppress(cipher.Damaged):
-            names = cipher.names(row)
-            found = keys.find(names)
-            if found is not None:
-                cipher.unlocked(row, cipher.opened_by(found))  # a label has no other check
-            locked = keys.space_with(names[0], genesis)
-            return begun if locked is None else locked
-    return begun
-
-
-def _first_row(log: Log, *, upto: int | None) -> PayloadRow | None:
-    return next((rows[0] for _, rows in log.read(-1, upto) if rows), None)
 
 
 def require_own_keys(owners: Collection[str]) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from threading import Lock
 
 from mnemic.adapters.stores.encrypted import cipher
-from mnemic.adapters.stores.encrypted.erasure_overlay import ErasureOverlayLog
 from mnemic.adapters.stores.encrypted.keys import KeyTable
 from mnemic.adapters.stores.encrypted.log import EncryptedLog
+from mnemic.adapters.stores.encrypted.read_only import ReadOnlyLog
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.staged_spaces import staged_spaces_of
 from mnemic.adapters.transfer.copies.copying import CopyContext
@@ -86,9 +86,7 @@ class EncryptedStore:
                 self._logs[space] = log
             return self._logs[space]
 
-    def accounted(
-        self, space: str, copy_context: CopyContext, *, read_only: bool
-    ) -> ErasureOverlayLog:
+    def accounted(self, space: str, copy_context: CopyContext, *, read_only: bool) -> EncryptedLog:
         """Return the log of *space* with an event for every erasure that its keys know of.
 
         Args:
@@ -98,9 +96,14 @@ class EncryptedStore:
 
         Raises:
             SpaceNotFound, KeysMissing, NotEncrypted: See ``log``.
+            StoreFull, StoreBusy, StoreFailed: They cannot be written.
         """
-        log = self.log(space, create=not read_only)
-        return ErasureOverlayLog(log, None if read_only else copy_context)
+        if read_only:
+            return ReadOnlyLog(self.log(space, create=False).inner, self.keys)
+        log = self.log(space)
+        log.copy_context = copy_context
+        log.record_erasures()
+        return log
 
     def unlocked(self, row: PayloadRow) -> PayloadRow | None:
         """Return one row of the inner store decrypted; None: its key is destroyed.
