@@ -159,15 +159,15 @@ class _Cached:
     ) -> _Cached:
         """Return a copy with the values of more blocks."""
         count = max(len(self.after), int(blocks.max()) + 1)
-        columns = []
-        for column, values in zip(
-            (self.after, self.stability, self.reviewed_us), (after, stability, reviewed_us), strict=True
+        wider = _Cached(np.full(count, -1), np.zeros(count), np.zeros(count, np.int64))
+        for column, old, fresh in (
+            (wider.after, self.after, after),
+            (wider.stability, self.stability, stability),
+            (wider.reviewed_us, self.reviewed_us, reviewed_us),
         ):
-            wider = np.full(count, -1, column.dtype)
-            wider[: len(column)] = column
-            wider[blocks] = values
-            columns.append(wider)
-        return _Cached(*columns)
+            column[: len(old)] = old
+            column[blocks] = fresh
+        return wider
 
 
 def _each(column: NDArray[Any], blocks: Integers, default: int) -> NDArray[Any]:
