@@ -187,8 +187,7 @@ def _ids(view: View, ends: tuple[int, int]) -> Pair:
 
 
 def _standing(view: View, ledgered: Any) -> dict[Any, Any]:
-    found: dict[Any, Any] = ledgered.current if view.live else ledgered.at(view.point.version)
-    return found
+    return view.mapping(ledgered)
 
 
 # --- the reference ----------------------------------------------------------------------------

@@ -65,6 +65,7 @@ class Talk:
             )
         )
         apply(self.state, self.log[-1])
+        self.state.flush()
 
     def say(
         self,

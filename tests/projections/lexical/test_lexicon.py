@@ -169,11 +169,16 @@ def test_documents_are_numbered_in_order() -> None:
     assert len(lexicon) == 3
 
 
+def content(lexicon: Lexicon) -> bytes:
+    """Return everything that a lexicon holds, as bytes."""
+    return pickle.dumps({name: part for name, part in vars(lexicon).items() if "lock" not in repr(part)})
+
+
 def test_an_analysed_text_is_kept_only_as_terms() -> None:
     lexicon = lexicon_of(["snow fell", "they were whispering in Zanzibar"])
-    assert b"whispering" in pickle.dumps(lexicon)
+    assert b"whispering" in content(lexicon)
     lexicon.settle()
-    assert b"whispering" not in pickle.dumps(lexicon)
+    assert b"whispering" not in content(lexicon)
     assert lexicon.terms("whispering") == ["whisper"]
 
 

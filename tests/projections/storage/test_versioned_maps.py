@@ -77,6 +77,7 @@ def played(ledger: VersionedMap[int], plain: Plain, changes: Sequence[Change]) -
             ledger.drop(key, version)
         else:
             ledger.put(key, version, value)
+    ledger.flush()
 
 
 @given(before=CHANGES, after=CHANGES, asked=st.sampled_from(["before", "after"]))
@@ -149,6 +150,7 @@ def test_pairs_are_found_by_block_as_if_every_row_were_read(
                 mapping.put(ends, head, place)
             else:
                 mapping.drop(ends, head)
+    plain.flush()
     thawed = Paired.thawed(paired.frozen(), BY_PAIR)
     first, last = sorted(min(point, head) for point in points)
     for mapping in (paired, thawed):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from mnemic.projections.blocks.retrieval_counts import RetrievalCounts
 from mnemic.projections.blocks.review_history import ReviewHistory
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
+    Lazy,
     nested,
     numbered,
     packed,
@@ -41,7 +42,7 @@ from mnemic.projections.storage.array_bundle import (
     unpacked_ids,
     within,
 )
-from mnemic.projections.storage.columns import GrowableArray, Interner, VersionedTable
+from mnemic.projections.storage.columns import Interner, VersionedTable
 from mnemic.projections.storage.payloads import Payloads
 from mnemic.projections.storage.versioned_maps import VersionedMap
 
@@ -51,7 +52,8 @@ NO_TAGS: tuple[str, ...] = ()
 ONCE_MORE: Mapping[str, int] = MappingProxyType({"reinforcements": 1})
 _NAMES = ("categories", "sources", "zones", "sessions")
 QUESTIONS_MAX = 64
-"""Number of tag queries whose results are cached, the most recent ones."""
+"""Number of tag queries whose results are cached."""
+NO_SETS: Final = np.zeros(0, dtype=np.bool_)
 
 
 _LIFE: Mapping[str, type[np.generic]] = {
@@ -92,7 +94,7 @@ class Catalogue:
         self.categories = Interner()
         self.sources = Interner()
         self.zones = Interner()
-        self._sets_with: dict[tuple[str, ...], GrowableArray] = {}
+        self._sets_with: dict[tuple[str, ...], NDArray[np.bool_]] = {}
         self.sessions = Interner("")
         self.waiting: dict[int, None] = {}
         """The inbox at the head, oldest first."""
@@ -105,8 +107,8 @@ class Catalogue:
         self.reviews = ReviewHistory()
         self.quarantine: VersionedMap[int] = VersionedMap()
         """The blocks in quarantine, by number, and the version that put each there."""
-        self._unread = {"tag_sets": packed([NO_TAGS]), "summaries": packed([])}
-        """Frozen parts that are decoded on demand."""
+        self._tag_sets = Lazy[list[tuple[str, ...]]](lambda: [NO_TAGS])
+        self._summaries = Lazy[dict[int, list[tuple[int, str | None]]]](dict)
 
     def frozen(self) -> ArrayBundle:
         """Return all blocks and their states."""
@@ -136,7 +138,9 @@ class Catalogue:
         catalogue.numbers = numbered(catalogue.ids)
         catalogue.texts = Payloads.thawed(within(parts, "texts"), BlockText)
         catalogue.waiting = dict.fromkeys(parts["waiting"].tolist())
-        catalogue._unread = {name: parts[name] for name in catalogue._unread}
+        tag_sets, summaries = parts["tag_sets"], parts["summaries"]
+        catalogue._tag_sets = Lazy(lambda: list(map(tuple, unpacked(tag_sets))))
+        catalogue._summaries = Lazy(lambda: _summaries(summaries))
         for name in _NAMES:
             setattr(catalogue, name, Interner.thawed(unpacked(parts[name])))
         catalogue.life = VersionedTable.thawed(within(parts, "life"), _LIFE)
@@ -150,28 +154,34 @@ class Catalogue:
 
     def over(self, **tables: Any) -> Catalogue:
         """Return a catalogue that shares everything with this one except some of its tables."""
-        for made_when_asked in ("tag_sets", "_tag_set_numbers", "summaries"):
-            getattr(self, made_when_asked)  # otherwise each of the two would compute its own
+        _ = self._tag_set_numbers  # otherwise each of the two would compute its own
         other = copy(self)
         vars(other).update(tables)
         return other
 
-    @cached_property
+    @property
     def tag_sets(self) -> list[tuple[str, ...]]:
         """Sets of tags by number, each sorted."""
-        return [tuple(tags) for tags in unpacked(self._unread["tag_sets"])]
+        return self._tag_sets.value
 
     @cached_property
     def _tag_set_numbers(self) -> dict[tuple[str, ...], int]:
         return {tags: number for number, tags in enumerate(self.tag_sets)}
 
-    @cached_property
+    @property
     def summaries(self) -> dict[int, list[tuple[int, str | None]]]:
         """By text: versions, and the analyst's summary from each on; None for none."""
-        return {
-            text: [(since, words) for since, words in steps]
-            for text, steps in unpacked(self._unread["summaries"])
-        }
+        return self._summaries.value
+
+    def flush(self) -> None:
+        """Write what others may read."""
+        self.life.flush()
+        self.strength.flush()
+        self.evidence.flush()
+        self.uses.flush()
+        self.returns.flush()
+        self.reviews.flush()
+        self.quarantine.flush()
 
     def tag_set(self, tags: tuple[str, ...]) -> int:
         """Return the number of a sorted set of tags."""
@@ -186,14 +196,14 @@ class Catalogue:
 
         Cached per query and extended as sets are added: sets never change.
         """
-        known = self._sets_with.pop(wanted, None)
-        answers = GrowableArray(np.bool_) if known is None else known
-        for tags in self.tag_sets[len(answers) :]:
-            answers.append(any(_wants(wanted, tag) for tag in tags))
-        self._sets_with[wanted] = answers
-        if len(self._sets_with) > QUESTIONS_MAX:
-            del self._sets_with[next(iter(self._sets_with))]
-        return answers.values
+        known, tag_sets = self._sets_with.get(wanted, NO_SETS), self.tag_sets
+        if len(known) < len(tag_sets):
+            fresh = [any(_wants(wanted, tag) for tag in tags) for tags in tag_sets[len(known) :]]
+            known = np.concatenate((known, np.array(fresh, dtype=np.bool_)))
+            if len(self._sets_with) >= QUESTIONS_MAX:
+                self._sets_with = {}
+            self._sets_with[wanted] = known
+        return known
 
     def tags(self, number: int) -> tuple[str, ...]:
         """Return the tags of a block at the head, sorted."""
@@ -309,8 +319,9 @@ class Catalogue:
 
     def queue_again(self) -> None:
         """Rebuild the inbox in the order of learning, after blocks were restored."""
-        waiting = np.flatnonzero(self.life.column("status")[self.life.head] == INBOX)
-        learned = self.life.column("learned")[self.life.head[waiting]]
+        head = self.life.head
+        waiting = np.flatnonzero(self.life.column("status")[head] == INBOX)
+        learned = self.life.column("learned")[head[waiting]]
         self.waiting = dict.fromkeys(waiting[np.argsort(learned, kind="stable")].tolist())
 
     def rezone(self, number: int, version: int, zone: str, rate: int | None) -> None:
@@ -347,6 +358,10 @@ class Catalogue:
 
     def retrieve(self, number: int, version: int, times: int = 1) -> None:
         self.uses.add(number, version, (times,))
+
+
+def _summaries(part: NDArray[Any]) -> dict[int, list[tuple[int, str | None]]]:
+    return {text: [(since, words) for since, words in steps] for text, steps in unpacked(part)}
 
 
 def _wants(wanted: tuple[str, ...], tag: str) -> bool:

@@ -7,12 +7,14 @@
    (``Threads``).
 3. While every text is a single passage, passages are texts: the lexicon of texts is searched, and
    nothing else is stored.
-4. Nothing is computed before the first search.
+4. Nothing is computed before the first search. The first one that needs new texts cuts them, one
+   thread at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from mnemic.projections.lexical.postings import Mask
 from mnemic.projections.lexical.term_counts import Matches
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, within
 from mnemic.projections.storage.columns import GrowableArray, Rows
+from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.payloads import Payloads
 from mnemic.projections.storage.ranges import range_places
 
@@ -83,6 +86,7 @@ class Passages:
         self._ends = GrowableArray(np.int64)
         """By text: how many passages there are up to its last one."""
         self._links: Rows = np.empty((0, 2 * STEPS), dtype=np.int32)
+        self._extending = Lock()
         self._mask: tuple[Mask, Searched] | None = None
         """The last mask of texts, and what was searched under it."""
 
@@ -130,16 +134,17 @@ class Passages:
             alive: One truth value per text, as for ``Lexicon.counts``.
         """
         self.settle()
-        if self._lexicon is None:
+        lexicon = self._lexicon
+        if lexicon is None:
             return Searched(lexicon=self._whole, alive=alive, links=self._threads.links)
         known = self._mask
-        if known is None or known[0] is not alive or len(known[1].links) != len(self._lexicon):
+        if known is None or known[0] is not alive:
             first = np.concatenate(([0], self._ends.values))
-            texts = np.repeat(np.arange(self._seen, dtype=np.int32), np.diff(first))
+            texts = np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
             searched = Searched(
-                lexicon=self._lexicon,
+                lexicon=lexicon,
                 alive=alive[texts[: first[len(alive)]]],
-                links=self._links[: len(self._lexicon)],
+                links=self._links[: len(lexicon)],
                 first=first,
                 texts=texts,
             )
@@ -148,32 +153,41 @@ class Passages:
 
     def settle(self) -> None:
         """Cut the texts added since. Every search does so first."""
-        if self._seen == len(self._known):
-            return
-        fresh = self._cut(self._seen)
-        if self._lexicon is None:
-            if all(len(each) == 1 for each in fresh):
-                self._seen = len(self._known)
-                return
-            fresh = self._cut(0)
-            self._lexicon = Lexicon(self._whole.analyser, ordered=False)
-            self._seen = 0
         before = self._threads.links[:, 0]
-        self._links = widened(self._links, len(self._lexicon) + sum(map(len, fresh)))
-        for document, parts in enumerate(fresh, start=self._seen):
+        if self._seen == len(before):
+            return
+        with self._extending:
+            before = self._threads.links[:, 0]
+            self._extend(before)
+            self._seen = len(before)  # last: it is what other threads look at
+
+    def _extend(self, before: Rows) -> None:
+        """Cut the texts not seen yet.
+
+        Args:
+            before: The text before each in its sitting, or ``NONE``.
+        """
+        fresh, lexicon, first = self._cut(self._seen, len(before)), self._lexicon, self._seen
+        if lexicon is None:
+            if all(len(each) == 1 for each in fresh):
+                return
+            fresh, first = self._cut(0, len(before)), 0
+            lexicon = Lexicon(self._whole.analyser, ordered=False)
+        self._links = widened(self._links, len(lexicon) + sum(map(len, fresh)))
+        for document, parts in enumerate(fresh, start=first):
             earlier = int(before[document])
             last = NONE if earlier == NONE else int(self._ends.values[earlier]) - 1
             for part in parts:
-                passage = self._lexicon.add(part)
+                passage = lexicon.add(part)
                 if last != NONE:
                     link(self._links, last, passage)
                 last = passage
             self._ends.append(last + 1)
-        self._seen = len(self._known)
+        self._lexicon = lexicon
 
-    def _cut(self, first: int) -> list[list[str | None]]:
-        """Return the passages of each text from *first* on; an erased text is an empty one."""
+    def _cut(self, first: int, last: int) -> list[list[str | None]]:
+        """Return the passages of some texts; an erased text is an empty one."""
         return [
             [*passages(text.content)] if isinstance(text, BlockText) else [None]
-            for text in self._known.since(first)
+            for text in islice(self._known.since(first), last - first)
         ]

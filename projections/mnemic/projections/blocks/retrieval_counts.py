@@ -1,13 +1,12 @@
 """Retrieval counts: how often each frame returned each block, at every version.
 
-A return is never taken back, so an ascending list of versions per block and frame gives the count
-at any version.
+A return is never taken back, so the versions at which each frame returned a block give the count at
+any version.
 """
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,8 +36,6 @@ class RetrievalCounts:
     def __init__(self) -> None:
         self._noted = EventColumns(**_NOTED)
         self._frames = Interner()
-        self._versions: dict[int, dict[str, array[int]]] = {}
-        """Cache by block and frame."""
 
     def frozen(self) -> ArrayBundle:
         """Return all rows as arrays."""
@@ -55,25 +52,13 @@ class RetrievalCounts:
     def note(self, block: int, frame: str, version: int) -> None:
         """Record that a recall in *frame* returned a block at *version*."""
         self._noted.append((block, self._frames.number(frame), version))
-        if block in self._versions:
-            _add(self._versions[block], frame, version)
+
+    def flush(self) -> None:
+        """Write what others may read."""
+        self._noted.flush()
 
     def counts(self, block: int, version: int) -> dict[str, int]:
         """Return by frame, sorted, how often it had returned a block by *version*."""
-        frames = self._of(block)
-        counted = {name: bisect_right(frames[name], version) for name in sorted(frames)}
-        return {name: count for name, count in counted.items() if count}
-
-    def _of(self, block: int) -> dict[str, array[int]]:
-        found = self._versions.get(block)
-        if found is None:
-            found = self._versions[block] = {}
-            for frame, version in self._noted.about(block):
-                _add(found, self._frames.words[frame], version)
-        return found
-
-
-def _add(frames: dict[str, array[int]], frame: str, version: int) -> None:
-    if frame not in frames:
-        frames[frame] = array("q")
-    frames[frame].append(version)
+        noted = self._noted.about(block)
+        counted = Counter(self._frames.words[frame] for frame, since in noted if since <= version)
+        return dict(sorted(counted.items()))

@@ -1,19 +1,20 @@
 """Review history: positive and negative reviews of blocks, from which retention is computed.
 
-The reviews of a block up to a version are a prefix of its list. The memory state after all of them
-is computed once, on first use, and kept as numbers in columns: hundreds of thousands of objects
+The reviews of a block up to a version are a prefix of its list. The memory states after all of them
+that a query needed for many blocks are kept as numbers in columns: hundreds of thousands of objects
 would be traversed by the garbage collector, while every thread waits. The state after a shorter
-prefix, and of a block whose reviews were reverted, which is rare, is computed each time.
+prefix is computed each time.
 """
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.numeric import retention
@@ -26,6 +27,7 @@ from mnemic.projections.storage.array_bundle import (
     unpacked,
     within,
 )
+from mnemic.projections.storage.columns import FIRST_CAPACITY, grown
 from mnemic.projections.storage.event_columns import EventColumns
 
 _NOTED: Mapping[str, type[np.generic]] = {
@@ -41,8 +43,9 @@ class ReviewHistory:
 
     def __init__(self) -> None:
         self._noted = EventColumns(**_NOTED)
-        self._made = Made()
-        """Memory states after all reviews, for the blocks that were queried."""
+        self._changed: Integers = np.full(FIRST_CAPACITY, -1, dtype=np.int64)
+        """By block: the version at which its reviews changed last; -1 without any."""
+        self._cached = _Cached()
         self._put_back: dict[int, list[tuple[int, int]]] = {}
         """By block: versions, and the earlier version whose reviews were restored by each."""
 
@@ -60,12 +63,16 @@ class ReviewHistory:
             block: [(since, then) for since, then in steps]
             for block, steps in unpacked(parts["put_back"])
         }
+        blocks, versions = (reviews._noted.column(name) for name in ("block", "version"))
+        reviews._change(blocks.astype(np.int64), versions)
+        for block, steps in reviews._put_back.items():
+            reviews._changed[block] = max(int(reviews._changed[block]), steps[-1][0])
         return reviews
 
     def note(self, block: int, version: int, active_us: int, rating: int) -> None:
         """Record that a block was reviewed at *version*."""
         self._noted.append((block, version, active_us, rating))
-        self._made.forget(block)
+        self._change(np.array([block]), version)
 
     def note_each(self, reviews: NDArray[np.int64]) -> None:
         """Do ``note`` many times.
@@ -74,13 +81,16 @@ class ReviewHistory:
             reviews: Blocks, versions, active times and ratings, shape (4, reviews).
         """
         self._noted.extend(reviews)
-        for block in np.unique(reviews[0]).tolist():
-            self._made.forget(block)
+        self._change(reviews[0], reviews[1])
 
     def put_back(self, block: int, version: int, then: int) -> None:
         """Restore, from *version* on, the reviews that counted at version *then*."""
         self._put_back.setdefault(block, []).append((version, then))
-        self._made.forget(block)
+        self._change(np.array([block]), version)
+
+    def flush(self) -> None:
+        """Write what others may read."""
+        self._noted.flush()
 
     def of(self, block: int, version: int) -> list[Review]:
         """Return the reviews of a block that count at *version*."""
@@ -98,17 +108,7 @@ class ReviewHistory:
 
     def memory(self, block: int, version: int) -> Memory | None:
         """Return a block's memory state after its reviews up to *version*; None without any."""
-        if 0 <= self._made.since(block) <= version:
-            return self._made.of(block)
-        found = self._all(block)
-        if not found or block in self._put_back:
-            return _made(self.of(block, version))
-        if found[-1].version > version:
-            return _made(found[: _upto(found, version)])
-        memory = _made(found)
-        assert memory is not None  # noqa: S101 - there are reviews
-        self._made.keep(block, found[-1].version, memory)
-        return memory
+        return _made(self.of(block, version))
 
     def stabilities(self, blocks: Integers, version: int) -> tuple[Floats, Integers]:
         """Return the stability of the memory of each block, and when it was last reviewed.
@@ -119,75 +119,63 @@ class ReviewHistory:
         Returns:
             Days, 0 where there is no memory; and active microseconds.
         """
-        stability, reviewed_us = self._made.columns(blocks)
-        since = self._made.each_since(blocks)
-        for place in np.flatnonzero((since < 0) | (since > version)).tolist():
-            memory = self.memory(int(blocks[place]), version)
+        cached = self._cached
+        changed, after = _each(self._changed, blocks, -1), _each(cached.after, blocks, -1)
+        stability = _each(cached.stability, blocks, 0)
+        reviewed_us = _each(cached.reviewed_us, blocks, 0)
+        past = changed > version
+        missing = np.flatnonzero(past | (after != changed))
+        for place in missing.tolist():
+            upto = version if past[place] else int(changed[place])
+            memory = self.memory(int(blocks[place]), upto)
             stability[place] = 0.0 if memory is None else memory.stability
             reviewed_us[place] = 0 if memory is None else memory.reviewed_us
+        fresh = missing[~past[missing]]
+        if len(fresh):
+            values = changed[fresh], stability[fresh], reviewed_us[fresh]
+            self._cached = cached.extended(blocks[fresh], *values)
         return stability, reviewed_us
 
     def _all(self, block: int) -> list[Review]:
         return list(map(Review._make, self._noted.about(block)))
 
-
-class Made:
-    """Memory states by block, as columns of numbers."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self._since = array("i")
-        """Version of the last review; -1 where nothing is stored."""
-        self._stability, self._difficulty = array("d"), array("d")
-        self._reps, self._lapses, self._reviewed_us = array("i"), array("i"), array("q")
-
-    def since(self, block: int) -> int:
-        """Return the version of the last review of a block that is stored, or -1."""
-        return self._since[block] if block < len(self._since) else -1
-
-    def forget(self, block: int) -> None:
-        """Remove the entry of a block."""
-        if block < len(self._since):
-            self._since[block] = -1
-
-    def keep(self, block: int, since: int, memory: Memory) -> None:
-        """Store the memory state after all reviews of a block, the last one at version *since*."""
-        fresh = block + 1 - len(self._since)
-        if fresh > 0:
-            self._since.extend([-1] * fresh)
-            for column in (self._stability, self._difficulty):
-                column.extend([0.0] * fresh)
-            for numbers in (self._reps, self._lapses, self._reviewed_us):
-                numbers.extend([0] * fresh)
-        self._since[block] = since
-        self._stability[block], self._difficulty[block] = memory.stability, memory.difficulty
-        self._reps[block], self._lapses[block] = memory.reps, memory.lapses
-        self._reviewed_us[block] = memory.reviewed_us
-
-    def of(self, block: int) -> Memory:
-        """Return the stored memory state of a block."""
-        return Memory(
-            stability=self._stability[block],
-            difficulty=self._difficulty[block],
-            reps=self._reps[block],
-            lapses=self._lapses[block],
-            reviewed_us=self._reviewed_us[block],
-        )
-
-    def each_since(self, blocks: Integers) -> Integers:
-        """Return ``since`` of each block."""
-        return _each(self._since, blocks, -1).astype(np.int64)
-
-    def columns(self, blocks: Integers) -> tuple[Floats, Integers]:
-        """Return stability and last review of each block; undefined where nothing is stored."""
-        return _each(self._stability, blocks, 0), _each(self._reviewed_us, blocks, 0)
+    def _change(self, blocks: Integers, versions: Integers | int) -> None:
+        """Note that the reviews of some blocks changed."""
+        self._changed = grown(self._changed, int(blocks.max(initial=-1)) + 1, fill=-1)
+        self._changed[blocks] = versions
 
 
-def _each(column: array[Any], blocks: Integers, default: int) -> NDArray[Any]:
-    """Return the values of *blocks*, *default* for those beyond the end."""
-    values = np.array([default], dtype=column.typecode)
-    values = np.concatenate((np.array(column, dtype=column.typecode), values))
-    return values[np.minimum(blocks, len(column))]
+@frozen(eq=False)
+class _Cached:
+    """Memory states after all reviews, for the blocks that were queried; one value per block."""
+
+    after: Integers = field(factory=partial(np.zeros, 0, np.int64))
+    """The version at which the reviews of the block had changed last; -1 where nothing is stored."""
+    stability: Floats = field(factory=partial(np.zeros, 0))
+    reviewed_us: Integers = field(factory=partial(np.zeros, 0, np.int64))
+
+    def extended(
+        self, blocks: Integers, after: Integers, stability: Floats, reviewed_us: Integers
+    ) -> _Cached:
+        """Return a copy with the values of more blocks."""
+        count = max(len(self.after), int(blocks.max()) + 1)
+        wider = _Cached(np.full(count, -1), np.zeros(count), np.zeros(count, np.int64))
+        for column, old, fresh in (
+            (wider.after, self.after, after),
+            (wider.stability, self.stability, stability),
+            (wider.reviewed_us, self.reviewed_us, reviewed_us),
+        ):
+            column[: len(old)] = old
+            column[blocks] = fresh
+        return wider
+
+
+def _each(column: NDArray[Any], blocks: Integers, default: int) -> NDArray[Any]:
+    """Return a copy of the values of *blocks*, *default* for those beyond the end."""
+    found = np.full(len(blocks), default, dtype=column.dtype)
+    known = np.flatnonzero(blocks < len(column))
+    found[known] = column[blocks[known]]
+    return found
 
 
 def _made(reviews: list[Review]) -> Memory | None:

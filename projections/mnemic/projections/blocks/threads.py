@@ -9,11 +9,15 @@ Rules of this module:
 3. A thread is split into sittings where two consecutive texts are hours apart by
    ``created_at``: texts of last week are no context for texts of today.
 4. Nothing is computed before the first query. Opening a log in order to write costs nothing here.
+   The first query that needs new documents processes them, one thread at a time.
+5. A document is linked to later ones as they come, so a reader may find links to documents that
+   were learned after its version; they are not alive in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -32,6 +36,7 @@ from mnemic.projections.storage.columns import (
     Interner,
     Rows,
 )
+from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.mapped_arrays import zeros
 
 SITTING_GAP_US: Final = 3 * MICROS_PER_HOUR
@@ -68,9 +73,11 @@ class Threads:
         """Number of rows of the catalogue's life table already processed."""
         self._ends: dict[str, _End] = {}
         """The last document of each thread; the unnamed one is called ``""``."""
+        self._extending = Lock()
 
     def frozen(self) -> ArrayBundle:
         """Return everything but the catalogue as arrays, after processing new documents."""
+        self._catalogue.life.flush()
         self.settle()
         return {
             "author": self.author,
@@ -156,23 +163,38 @@ class Threads:
 
     def _name(self) -> None:
         """Look at the names added since the last query."""
-        for author in range(len(self._name_terms), len(self._authors.words)):
-            found = analysed(self._authors.words[author])
-            own = frozenset(found.terms + found.others)
-            self._name_terms.append(own)
-            self._persons.append(role_named(self._authors.words[author]) is None)
-            for term in own:
-                self._named_by.setdefault(term, []).append(author)
+        if len(self._name_terms) == len(self._authors.words):
+            return
+        with self._extending:
+            for author in range(len(self._name_terms), len(self._authors.words)):
+                found = analysed(self._authors.words[author])
+                own = frozenset(found.terms + found.others)
+                self._persons.append(role_named(self._authors.words[author]) is None)
+                for term in own:
+                    self._named_by.setdefault(term, []).append(author)
+                self._name_terms.append(own)  # last: it is what other threads look at
 
     def settle(self) -> None:
         """Process the documents added since. Every query does so first."""
-        first, texts = len(self._author), self._catalogue.texts
-        if first == len(texts):
+        if self._rows == self._catalogue.life.count:
             return
-        self._links = widened(self._links, len(texts))
-        created_us, category = self._learned(first)
+        with self._extending:
+            rows = self._catalogue.life.count
+            self._extend(*self._learned(self._rows, rows))
+            self._rows = rows  # last: it is what other threads look at
+
+    def _extend(self, created_us: Sequence[int], category: Sequence[int]) -> None:
+        """Process the next documents.
+
+        Args:
+            created_us: When each was created.
+            category: The number of its category.
+        """
+        first, texts = len(self._author), self._catalogue.texts
+        self._links = widened(self._links, first + len(created_us))
         message = self._catalogue.categories.known(MESSAGE)
-        for document, text in enumerate(texts.since(first), start=first):
+        fresh = islice(texts.since(first), len(created_us))
+        for document, text in enumerate(fresh, start=first):
             author = thread = role = None
             if isinstance(text, BlockText):
                 author, role = text.author, role_of(text.author, text.metadata)
@@ -182,13 +204,16 @@ class Threads:
             if thread is not None:
                 self._append(thread, document, created_us[document - first])
 
-    def _learned(self, first: int) -> tuple[list[int], list[int]]:
-        """Return when the documents from *first* on were created, and their categories."""
-        life, seen = self._catalogue.life, self._rows
-        self._rows = life.count
+    def _learned(self, seen: int, count: int) -> tuple[list[int], list[int]]:
+        """Return when the documents in the life rows from *seen* to *count* were created.
+
+        Returns:
+            That, microseconds, and the numbers of their categories, of the new documents alone.
+        """
+        life = self._catalogue.life
         # The first row of a document is that of its learning.
-        documents, rows = np.unique(life.column("text")[seen : life.count], return_index=True)
-        rows = rows[documents >= first] + seen
+        documents, rows = np.unique(life.column("text")[seen:count], return_index=True)
+        rows = rows[documents >= len(self._author)] + seen
         return life.column("created_us")[rows].tolist(), life.column("category")[rows].tolist()
 
     def _append(self, thread: str, document: int, created_us: int) -> None:

@@ -55,15 +55,16 @@ class Incidence:
         self._blocks += 1
 
     def add(self, ends: Ends, pair: int) -> None:
+        since = self._parts[1]
         for block in ends:
-            found = self._since.get(block)
+            found = since.get(block)
             if found is None:
-                found = self._since[block] = []
+                found = since[block] = []
             found.append(pair)
 
     def crowded(self, late: int) -> bool:
         """Whether the arrays should be rebuilt, given the number of pairs not in them."""
-        return late > (max(self.sorted // LATE_SHARE, LATE_MAX) if self._first.made else 0)
+        return late > (max(self.sorted // LATE_SHARE, LATE_MAX) if self._parts[0].made else 0)
 
     def sort(self, low: Rows, high: Rows) -> None:
         """Move everything into the arrays. They are rebuilt on first use.
@@ -72,9 +73,10 @@ class Incidence:
             low: The lower block of every pair at present.
             high: The higher one.
         """
-        self._first = Lazy(lambda: _of_each(low, high))
-        self._since: dict[int, list[int]] = {}
-        """Pairs added since, by block."""
+        first = Lazy(lambda: _of_each(low, high))
+        self._parts: tuple[Lazy[tuple[Rows, NDArray[np.int64]]], dict[int, list[int]]] = first, {}
+        """The arrays, and by block the pairs added since. One reference, so that no other thread
+        sees the arrays of one time with the lists of another."""
         self.sorted = len(low)
         """Number of pairs in the arrays."""
 
@@ -82,17 +84,19 @@ class Incidence:
         return self._blocks
 
     def __getitem__(self, block: int) -> list[int]:
-        pairs: list[int] = self.first(block).tolist()
-        pairs += self._since.get(block, ())
+        first, since = self._parts
+        pairs: list[int] = _within(first, block).tolist()
+        pairs += since.get(block, ())
         return pairs
 
     def of(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the pairs of several blocks, ascending; a pair of two of them occurs twice."""
-        first, ends = self._first.value
+        lazy, since = self._parts
+        first, ends = lazy.value
         known = blocks[blocks + 1 < len(ends)]
         sizes = ends[known + 1] - ends[known]
         within = range_places(ends[known], sizes)
-        late = chain.from_iterable(map(self._since.get, blocks.tolist(), repeat(())))
+        late = chain.from_iterable(map(since.get, blocks.tolist(), repeat(())))
         early = first[within].astype(np.int64)
         pairs = np.concatenate((early, np.fromiter(late, dtype=np.int64)))
         pairs.sort()
@@ -100,8 +104,13 @@ class Incidence:
 
     def first(self, block: int) -> Rows:
         """Return those pairs of a block that are in the arrays."""
-        first, ends = self._first.value
-        return first[ends[block] : ends[block + 1]] if block + 1 < len(ends) else first[:0]
+        return _within(self._parts[0], block)
+
+
+def _within(lazy: Lazy[tuple[Rows, NDArray[np.int64]]], block: int) -> Rows:
+    """Return the pairs of a block in the arrays."""
+    first, ends = lazy.value
+    return first[ends[block] : ends[block + 1]] if block + 1 < len(ends) else first[:0]
 
 
 def _of_each(low: Rows, high: Rows) -> tuple[Rows, NDArray[np.int64]]:
@@ -140,8 +149,17 @@ class Pairs:
 
     def settle(self) -> None:
         """Move the look-up of all pairs into arrays: a dict of them takes ten times the memory."""
-        self._thawed = len(self)
-        self._numbers, self._numbering = {}, None
+        self._sort()
+        self._thawed, self._numbering = len(self), None
+        self._numbers = {}
+
+    def flush(self) -> None:
+        """Write what others may read."""
+        self._ends.flush()
+
+    def _sort(self) -> None:
+        """Let the arrays hold all pairs."""
+        self.flush()
         self.incident.sort(self.low, self.high)
 
     @property
@@ -156,6 +174,11 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self._ends)
+
+    def ends(self, pair: int) -> Ends:
+        """Return the two blocks of a pair, the lower number first."""
+        low, high = self._ends.row(pair)
+        return low, high
 
     def get(self, ends: Ends) -> int | None:
         """Return the number of a pair, the lower block first; None if it was never linked."""
@@ -184,7 +207,7 @@ class Pairs:
             self.incident.add(ends, number)
             late = number + 1 - self.incident.sorted
             if late > max(self.incident.sorted // LATE_SHARE, LATE_MAX):
-                self.incident.sort(self.low, self.high)
+                self._sort()
         return number
 
     def numbered_each(self, joined: Ints, linked: NDArray[np.bool_]) -> Ints:
@@ -230,8 +253,9 @@ class Pairs:
         self._numbering.add(joined)
         self._ends.extend((joined >> JOINED_BITS, joined & _LOW))
         if self.incident.crowded(len(self) - self.incident.sorted):
-            self.incident.sort(self.low, self.high)
-            self._thawed, self._numbers = len(self), {}
+            self._sort()
+            self._thawed = len(self)
+            self._numbers = {}  # last: other threads look there first
         else:
             for number, each in enumerate(joined.tolist(), start=first):
                 self._numbers[each] = number
@@ -239,6 +263,7 @@ class Pairs:
 
     def _joined(self, first: int) -> Ints:
         """Return the pairs from number *first* on as ``join`` makes them."""
+        self.flush()
         low = self.low[first:].astype(np.int64)
         return (low << JOINED_BITS) | self.high[first:]
 

@@ -155,6 +155,16 @@ class Graph:
         ):
             part.settle()
 
+    def flush(self) -> None:
+        """Write what others may read."""
+        self.rows.flush()
+        self.pairs.flush()
+        self.pending.flush()
+        self.barred.flush()
+        self.sightings.flush()
+        self.staged.flush()
+        self.refreshed.flush()
+
     def add_block(self) -> None:
         self.incident.add_block()
         self.degrees.append(0)
@@ -171,7 +181,7 @@ class Graph:
 
     def ends(self, pair: int) -> tuple[int, int]:
         """Return the two blocks of a pair, the lower number first."""
-        return int(self.low[pair]), int(self.high[pair])
+        return self.pairs.ends(pair)
 
     def row(self, a: int, b: int) -> int:
         """Return the current row of the pair at the head, or -1."""

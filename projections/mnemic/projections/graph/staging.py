@@ -98,8 +98,9 @@ class Staging(Paired[Staged]):
     def stage_each(self, pairs: Iterable[Ends], version: int, session: str) -> None:
         """Do ``stage`` for several pairs at once."""
         current, existing, queue, found = self.current, self._current_rows, self._queue, self._with
-        number, row = self._sessions.number(session), len(self._since)
+        number, first = self._sessions.number(session), len(self._since)
         fresh = queue.setdefault(1, {})
+        row = first
         for ends in pairs:
             before = current.pop(ends, None)
             if before is None:
@@ -115,9 +116,9 @@ class Staging(Paired[Staged]):
                 queue.setdefault(len(sessions), {})[ends] = version
             current[ends] = staged
             existing[ends] = row
-            self._since.append(version)
             self._pairs.append((*ends, number, goes_on))
             row += 1
+        self._since.extend([version] * (row - first))
 
     def put(self, key: Ends, version: int, value: Staged) -> None:
         """Set a pair to *value* from *version* on.
@@ -188,7 +189,7 @@ class Refreshed:
         self._uses = EventColumns(**_USES)
         self._sessions = Interner()
         self._by_session: dict[str, dict[Ends, int]] = {}
-        """Cache by session."""
+        """The writer's cache, by session."""
 
     def frozen(self) -> ArrayBundle:
         """Return all uses."""
@@ -206,6 +207,10 @@ class Refreshed:
         """Clear the cache."""
         self._by_session = {}
 
+    def flush(self) -> None:
+        """Write what others may read."""
+        self._uses.flush()
+
     def note(self, ends: Ends, session: str, version: int) -> None:
         """Record that the edge of a pair was used at *version*."""
         uses = self._of(session)
@@ -213,10 +218,14 @@ class Refreshed:
             uses[ends] = version
             self._uses.append((self._sessions.number(session), *ends, version))
 
+    def has(self, ends: Ends, session: str) -> bool:
+        """Whether the edge of a pair has been used in *session*; for the writer."""
+        return ends in self._of(session)
+
     def by(self, ends: Ends, session: str, version: int) -> bool:
         """Whether the edge of a pair was used in *session* by *version*."""
-        since = self._of(session).get(ends)
-        return since is not None and since <= version
+        uses = self._uses.about(self._sessions.known(session))
+        return any((low, high) == ends and since <= version for low, high, since in uses)
 
     def at(self, version: int) -> dict[Ends, list[str]]:
         """Return the sessions that had used the edge of each pair by *version*."""

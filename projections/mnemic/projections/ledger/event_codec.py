@@ -86,8 +86,10 @@ class EventCodec(Generic[E]):
 
     def __getitem__(self, number: int) -> E:
         """Return the event with this number, from 0."""
-        if number >= len(self._written):
-            return self._latest[number - len(self._written)]
+        latest = self._latest  # read first: the writer encodes them, and then replaces the list
+        late = number - len(self._written)
+        if late >= 0:
+            return latest[late]
         event = self._cache.get(number)
         if event is None:
             if len(self._cache) >= CACHED_MAX:

@@ -5,7 +5,8 @@
    and how many of them hold a term are counted at that time. A search as of an earlier hour is
    therefore a search in the lexicon of that hour, bit for bit.
 3. Texts queue until the first search or checkpoint. Opening a log in order to write analyses
-   nothing.
+   nothing. Whatever needs them analyses them, one thread at a time; a search that needs none
+   takes no lock, since what it reads is never changed.
 4. A document may have further terms, with a tag, by which it is found in its language
    (``languages.words``). They count neither for its length nor for its rarity nor for its phrases:
    a search for the others is one in a lexicon without them.
@@ -31,9 +32,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -52,7 +53,6 @@ from mnemic.projections.lexical.postings import (
     Stock,
     any_of,
 )
-from mnemic.projections.lexical.queue import Owed, Queue
 from mnemic.projections.lexical.term_counts import (
     GRID,
     K1,
@@ -69,6 +69,7 @@ from mnemic.projections.storage.array_bundle import (
     within,
 )
 from mnemic.projections.storage.columns import GrowableArray
+from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.payloads import Payloads
 from mnemic.projections.storage.sorted_arrays import among
 
@@ -84,8 +85,7 @@ LATE_SHARE: Final = 4
 class Lexicon:
     """An inverted index over texts, added one by one and searched under a mask.
 
-    Before sharing one between threads, call `settle`, which writes: until the next `add`,
-    searches only read.
+    One thread adds; any may search meanwhile.
     """
 
     def __init__(
@@ -108,8 +108,13 @@ class Lexicon:
         self._analyse = words.analyser(analyser)
         self._languages: frozenset[str] = frozenset()
         """Those of the documents in Latin script, without English."""
-        self._queue = Queue() if texts is None else Owed(texts)
-        """Texts not analysed yet. Of the others only the terms are kept."""
+        self._texts = texts
+        self._queue: list[str | None] = []
+        """Texts not analysed yet that are not stored elsewhere. Of the others only the terms are
+        kept."""
+        self._added = 0
+        """Number of documents, analysed or not."""
+        self._extending = Lock()
         self._order = TermOrder() if ordered else None
         self._lengths: Integers = np.zeros(0, dtype=np.int64)
         """Terms in each analysed document."""
@@ -123,7 +128,8 @@ class Lexicon:
         """Rarities that were recorded, of documents not analysed yet."""
         self._trusted: tuple[int, Integers] | None = None
         """The last requested trust, and the rarities by it of the documents known then."""
-        self._incidences: tuple[Integers, Integers] | None = None
+        self._incidences: tuple[int, Integers, Integers] | None = None
+        """Cache of ``incidences``, and the number of documents then."""
         self._mask: tuple[Mask, int, int] | None = None
         """The mask of the last search, how many documents it selects, and the sum of their lengths.
         """
@@ -131,12 +137,14 @@ class Lexicon:
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays, after analysing the queue."""
         self.settle()
+        with self._extending:
+            stock = self._settled()
         return nested(
             recipe={
                 "analyser": packed(self.analyser),
                 "languages": packed(sorted(self._languages)),
             },
-            stock=self._settled().frozen(),
+            stock=stock.frozen(),
             documents={
                 "lengths": self._lengths.astype(np.int32),
                 "rarity": self._rarity.values.astype(np.int32),
@@ -164,43 +172,64 @@ class Lexicon:
         documents = within(parts, "documents")
         lexicon._stock = Stock.thawed(within(parts, "stock"))
         lexicon._lengths = documents["lengths"].astype(np.int64)
-        lexicon._stocked = len(lexicon._lengths)
+        lexicon._stocked = lexicon._added = len(lexicon._lengths)
         lexicon._rarity = GrowableArray.thawed(documents["rarity"].astype(np.int64))
         return lexicon
 
     def __len__(self) -> int:
         """Return how many documents were added, erased ones included."""
-        return self._lengths.size + len(self._queue)
+        return self._added
 
     def add(self, text: str | None) -> int:
         """Queue *text* and return its document number; None represents an erased text."""
-        self._queue.append(text)
-        return len(self) - 1
+        if self._texts is None:
+            self._queue.append(text)
+        self._added += 1
+        return self._added - 1
 
     def record_rarity(self, document: int, rarity: int) -> None:
         """Use a rarity that was computed before texts were erased, in place of one computed now."""
-        if document >= self._lengths.size:
-            self._recorded[document] = rarity
-        elif int(self._rarity.values[document]) != rarity:  # only if texts were erased since
-            self._rarity = self._rarity.replaced(document, rarity)
-            self._trusted = None
+        if document < self._lengths.size and int(self._rarity.values[document]) == rarity:
+            return
+        self._recorded[document] = rarity
+        if document < self._lengths.size:  # only if texts were erased since
+            with self._extending:
+                self._correct()
+
+    def _correct(self) -> None:
+        """Replace the rarities of analysed documents by those that were recorded."""
+        for document in [each for each in list(self._recorded) if each < self._lengths.size]:
+            rarity = self._recorded.pop(document)
+            if int(self._rarity.values[document]) != rarity:
+                self._rarity = self._rarity.replaced(document, rarity)
+                self._trusted = None
 
     def settle(self) -> None:
         """Analyse the queue. Every search does so first."""
-        if not self._queue:
+        if self._lengths.size == self._added:
             return
-        self._incidences = None
-        if len(self._queue) > max(self._lengths.size // LATE_SHARE, LATE_MAX):
-            self._restock()
-        else:
-            self._extend()
-        self._queue.clear()
+        with self._extending:
+            first, last = self._lengths.size, self._added
+            if last - first > max(first // LATE_SHARE, LATE_MAX):
+                self._restock(self._queued(first, last))
+            elif first < last:
+                self._extend(self._queued(first, last))
+            del self._queue[: last - first]
+            self._correct()
 
-    def _restock(self) -> None:
+    def _queued(self, first: int, last: int) -> Iterator[str | None]:
+        """Yield the texts of the documents from *first* up to but not including *last*."""
+        if self._texts is None:
+            yield from self._queue[: last - first]
+            return
+        for text in islice(self._texts.since(first), last - first):
+            yield text.content if isinstance(text, BlockText) else None
+
+    def _restock(self, texts: Iterable[str | None]) -> None:
         """Rebuild the stock from everything, because many texts are queued."""
         first = self._lengths.size
         fresh, lengths = self._settled().restocking(), array("i")
-        for document, text in enumerate(self._queue, start=first):
+        for document, text in enumerate(texts, start=first):
             terms, others = self._analysed(text)
             lengths.append(len(terms))
             counts = Counter(terms)
@@ -208,15 +237,16 @@ class Lexicon:
             counts.update(others)
             self._rarity.append(self._recalled(document, fresh.add(counts)[:distinct]))
             self._append_order(terms)
-        self._stock, self._postings = fresh.done(first), {}
+        self._stock = fresh.done(first)
+        self._postings = {}  # after the stock: other threads look into the postings first
+        self._stocked = first + len(lengths)
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
-        self._stocked = self._lengths.size
 
-    def _extend(self) -> None:
+    def _extend(self, texts: Iterable[str | None]) -> None:
         """Extend the postings of each term."""
         fresh: defaultdict[str, list[int]] = defaultdict(list)
         lengths: list[int] = []
-        for document, text in enumerate(self._queue, start=self._lengths.size):
+        for document, text in enumerate(texts, start=self._lengths.size):
             terms, others = self._analysed(text)
             lengths.append(len(terms))
             counts = Counter(terms)
@@ -253,22 +283,21 @@ class Lexicon:
 
     def _of(self, term: str) -> Postings:
         """Return the postings of *term*, without the queue."""
-        found = self._postings.get(term)
-        if found is not None or term not in self._stock:
+        postings = self._postings  # before the stock, which is replaced first
+        found, stock = postings.get(term), self._stock
+        if found is not None or term not in stock:
             return found or NONE
         # Two threads may ask at once; the first copy stays, since it may have grown already.
-        return self._postings.setdefault(term, Postings(*self._stock.of(term)))
-
-    def _whole(self) -> Stock:
-        """Return the postings of everything that was added, terms in the order of first use."""
-        self.settle()
-        return self._settled()
+        return postings.setdefault(term, Postings(*stock.of(term)))
 
     def _settled(self) -> Stock:
-        """Return the postings of everything that was analysed."""
+        """Return the postings of everything that was analysed, terms in the order of first use.
+
+        The extension lock is held.
+        """
         if self._stocked == self._lengths.size:
             return self._stock
-        return self._stock.grown(self._postings)
+        return self._stock.grown(self._postings.copy())
 
     @property
     def lengths(self) -> Integers:
@@ -309,9 +338,10 @@ class Lexicon:
         rarity = self.rarity
         if not trust:
             return rarity
-        if self._trusted is None or self._trusted[0] != trust:
-            self._trusted = trust, rarity[:0]
-        known = self._trusted[1]
+        trusted_before = self._trusted
+        known = rarity[:0]
+        if trusted_before is not None and trusted_before[0] == trust:
+            known = trusted_before[1]
         if len(known) < len(rarity):
             before = np.arange(len(known), len(rarity), dtype=np.int64)
             fresh = trusted(rarity[len(known) :], before, trust)
@@ -326,16 +356,18 @@ class Lexicon:
         order of their first use. Kept until a document is added.
         """
         self.settle()
-        if self._incidences is None:
-            stock = self._whole()
+        found = self._incidences
+        if found is None or found[0] != self._lengths.size:
+            with self._extending:
+                stock, count = self._settled(), self._lengths.size
             terms = np.repeat(np.arange(len(stock.holders)), stock.holders)
             documents = stock.documents.astype(np.int64)
             plain = np.array([not words.is_tagged(term) for term in stock.terms], dtype=np.bool_)
             if not plain.all():
                 kept, number = plain[terms], np.cumsum(plain) - 1
                 documents, terms = documents[kept], number[terms[kept]]
-            self._incidences = documents, terms
-        return self._incidences
+            found = self._incidences = count, documents, terms
+        return found[1:]
 
     def wording(self, query: str) -> list[str]:
         """Return the terms of *query* without tag in order, repetitions kept."""
@@ -401,7 +433,7 @@ class Lexicon:
             documents=tuple([documents for documents, _ in found]),
             counts=tuple([counts * WHOLE for _, counts in found]),
             bounds=tuple([_inverse_frequency(live, size) * (K1 + 1.0) for size in sizes]),
-            lengths=self._lengths,
+            lengths=self._lengths[: alive.size],
             mean_length=total / max(live, 1) or 1.0,
             statistics=statistics,
         )

@@ -7,6 +7,7 @@ Rules of this module:
 2. A text may restate a document that has its key, or whose first sentence is one of its own.
    Whether it does is decided on the texts, by ``mnemic.kernel.statements``.
 3. Nothing is computed before the first query. Opening a log in order to write costs nothing here.
+   The first query that needs new documents processes them, one thread at a time.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.kernel.statements import Statement
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.columns import GrowableArray
+from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.payloads import Payloads
 
 UNSORTED_MAX: Final = 4096
@@ -42,6 +44,7 @@ class Statements:
         self._whole = GrowableArray(np.int64)
         self._first = GrowableArray(np.int64)
         self._sorted: tuple[_Sorted, _Sorted] = (_Sorted.of(), _Sorted.of())
+        self._extending = Lock()
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays, after processing new documents."""
@@ -63,20 +66,22 @@ class Statements:
 
     def settle(self) -> None:
         """Process the documents added since. Every query does so first."""
-        for text in self._texts.since(len(self._whole)):
-            said = Statement.of(text.content if isinstance(text, BlockText) else "")
-            self._whole.append(said.key)
-            self._first.append(said.sentence_keys[0] if said.spelled else NO_KEY)
+        if len(self._first) == len(self._texts):
+            return
+        with self._extending:
+            for text in self._texts.since(len(self._first)):
+                said = Statement.of(text.content if isinstance(text, BlockText) else "")
+                self._whole.append(said.key)
+                self._first.append(said.sentence_keys[0] if said.spelled else NO_KEY)
 
     def restated(self, said: Sequence[Statement]) -> list[list[int]]:
         """Return, for each statement, the documents that it may restate, ascending."""
         if not any(each.spelled for each in said):
             return [[] for _ in said]
         self.settle()
-        whole, first = self._sorted = (
-            self._sorted[0].grown(self._whole.values),
-            self._sorted[1].grown(self._first.values),
-        )
+        whole, first = self._sorted
+        whole, first = whole.grown(self._whole.values), first.grown(self._first.values)
+        self._sorted = whole, first
         return [sorted({*whole.find([each.key]), *first.find(each.sentence_keys)}) for each in said]
 
 
@@ -86,25 +91,26 @@ class _Sorted:
     Args:
         keys: Keys by document.
         order: Documents that are sorted, by rising key.
+        in_order: The keys of these.
     """
 
-    def __init__(self, keys: Integers, order: Integers) -> None:
+    def __init__(self, keys: Integers, order: Integers, in_order: Integers) -> None:
         self._keys = keys
         self._order = order
-        self._in_order = keys[order]
+        self._in_order = in_order
 
     @classmethod
     def of(cls) -> _Sorted:
         """Return one without documents."""
         nothing: Integers = np.zeros(0, dtype=np.int64)
-        return cls(nothing, nothing)
+        return cls(nothing, nothing, nothing)
 
     def grown(self, keys: Integers) -> _Sorted:
-        """Return it with all of *keys*, sorted again if many are new."""
+        """Return one with all of *keys*, sorted again if many are new."""
         if len(keys) - len(self._order) > max(UNSORTED_MAX, len(self._order) // 4):
-            return _Sorted(keys, keys.argsort(kind="stable"))
-        self._keys = keys
-        return self
+            order = keys.argsort(kind="stable")
+            return _Sorted(keys, order, keys[order])
+        return _Sorted(keys, self._order, self._in_order)
 
     def find(self, wanted: Sequence[int]) -> list[int]:
         """Return the documents with one of the *wanted* keys."""

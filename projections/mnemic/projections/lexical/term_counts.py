@@ -74,8 +74,9 @@ class TermCounts:
             given = np.concatenate((holding, links.take(holding, axis=0).ravel()))
             amount = np.concatenate((own * WHOLE, (own[:, None] * parts).ravel()))
             reached, total = summed(given + 1, amount, len(self.lengths) + 1)
-            first = int(np.searchsorted(reached, 1))
-            found, received = reached[first:] - 1, total[first:].astype(np.int64)
+            # A link may lead to a document that was added since these were counted.
+            known = slice(*np.searchsorted(reached, (1, len(self.lengths) + 1)))
+            found, received = reached[known] - 1, total[known].astype(np.int64)
             if full_length is not None:
                 self._damp(found, received, term, full_length)
             documents.append(found)
@@ -214,7 +215,8 @@ class Matches(NamedTuple):
     def fractions(self, count: int) -> NDArray[np.float32]:
         """Return the strength of each of the first *count* documents, as a fraction."""
         found = np.zeros(count, dtype=np.float32)
-        found[self.documents] = self.strengths * np.float32(1 / NANO)
+        known = int(self.documents.searchsorted(count))
+        found[self.documents[:known]] = self.strengths[:known] * np.float32(1 / NANO)
         return found
 
     def of(self, documents: Integers) -> Integers:

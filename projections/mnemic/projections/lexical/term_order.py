@@ -45,8 +45,7 @@ class TermOrder:
 
     def append(self, terms: Sequence[str]) -> None:
         """Append a document with these terms, in their order."""
-        for term in terms:
-            self._order.append(self._terms.number(term))
+        self._order.extend(list(map(self._terms.number, terms)))
         self._begins.append(len(self._order))
 
     def side_by_side(self, first: str, second: str, documents: Integers) -> Integers:

@@ -135,7 +135,7 @@ def status(view: View, space: str) -> Status:
         policy_id=view.policy.id,
         frames=tuple(frame.name for frame in view.policy.frames),
         embedder=None if view.embedder is None else view.embedder.name,
-        exact=not view.live,
+        exact=not view.is_latest,
         alerts=tuple(alerts),
     )
 

@@ -143,7 +143,7 @@ class Proximity:
         Only the live view is searched this way: queries about the past are answered exactly.
         """
         wanted = view.policy.candidates
-        if not (view.live and wanted and len(pool) and view.index is self.index):
+        if not (view.is_latest and wanted and len(pool) and view.index is self.index):
             return None
         rows = self.index.rows
         count = max(SHORTEST, -(-OVERFETCH * wanted * rows // len(pool)))

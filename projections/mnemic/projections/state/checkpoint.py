@@ -33,6 +33,7 @@ from mnemic.projections.vectors.index import VectorIndex
 
 def freeze(state: State) -> ArrayBundle:
     """Return a state at its head as arrays that no later event changes."""
+    state.flush()
     identities = list(state.indexes)
     staged = [
         [identities.index(identity), list(rows.items())]

@@ -20,6 +20,7 @@ from mnemic.projections.storage.columns import Rows, VersionedTable
 def put_back(state: State, event: Reverted, at: Recorded) -> None:
     """Apply one revert."""
     then = event.first - 1
+    state.flush()
     if event.policy is not None:
         state.timeline.policies.put("policy", at.version, Policy.parse(event.policy))
     _untie(state, event, at.version)

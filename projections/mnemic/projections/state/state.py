@@ -1,7 +1,7 @@
 """The state of one space: all projections at one version.
 
-``State`` holds the tables. It is advanced by one writer at a time (``apply``, ``replay``) and never
-handed out; readers take a ``View`` of it at a version.
+``State`` holds the tables. It is advanced by one writer at a time (``apply``, ``replay``), which
+then publishes it; readers take a ``View`` of it at a published version, in any thread.
 """
 
 from __future__ import annotations
@@ -58,11 +58,19 @@ class State:
         Raises:
             OverflowError: A number of the log does not fit its column.
         """
+        self.flush()
         self.graph.settle()
-        catalogue = self.catalogue
-        tables = (catalogue.life, catalogue.strength, catalogue.evidence, catalogue.uses)
-        for table in (*tables, self.graph.rows):
-            table.settle()
+
+    def flush(self) -> None:
+        """Write everything that is buffered, so that it can be read.
+
+        Raises:
+            OverflowError: A number of the log does not fit its column.
+        """
+        self.timeline.flush()
+        self.catalogue.flush()
+        self.graph.flush()
+        self.ledger.flush()
 
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
         """Return the vectors of *embedder*; an empty index at first."""

@@ -13,43 +13,85 @@ Ints = NDArray[np.int64]
 
 
 class TableView:
-    """One table at one version: at the head as it moves, or at rows that were found before."""
+    """One table at one version: at the head as it moves, or at a version that stays as it is.
 
-    __slots__ = ("_last_query", "_rows", "_table", "get")
+    The rows of a version are found when they are first needed, from those of an earlier version if
+    there is one. They are never written to afterwards.
 
-    def __init__(self, table: VersionedTable, rows: Rows | None) -> None:
+    Args:
+        table: The table.
+        version: The version; None: the head, for the writer alone.
+        keys: Number of keys at that version.
+        earlier: The same table at an earlier version.
+    """
+
+    __slots__ = ("_base", "_keys", "_last_query", "_rows", "_table", "_version", "count", "get")
+
+    def __init__(
+        self,
+        table: VersionedTable,
+        version: int | None,
+        keys: int = 0,
+        earlier: TableView | None = None,
+    ) -> None:
         self._table = table
-        self._rows = rows
-        self.get: Callable[[str, int], int] = table.value if rows is None else self._get
+        self._version = version
+        self._keys = keys
+        self._rows: Rows | None = None
+        self._base: tuple[Rows, int] | None = None if earlier is None else earlier.base
+        """The rows of an earlier version, and that version."""
+        self.count = table.count if version is None else table.count_at(version)
+        """Number of rows of the table that began by this version; at the head, when it was made."""
+        self.get: Callable[[str, int], int] = table.value if version is None else self._get
         """Returns one value of one key, by the names of column and key."""
         self._last_query: tuple[Ints, int, Ints] | None = None
         """The keys requested last, the number of rows of the table then, and the keys' rows: a
         query reads one column after the other of the same blocks."""
 
     @property
-    def count(self) -> int:
-        """Number of rows of the table, those of all versions included."""
-        return self._table.count
+    def base(self) -> tuple[Rows, int] | None:
+        """The rows of this version, or of an earlier one while they are not known; its version."""
+        base, rows = self._base, self._rows  # in this order: once the rows are known, both may be
+        return base if rows is None or self._version is None else (rows, self._version)
 
     @property
     def rows(self) -> Rows:
         """The current row of every key, -1 where there is none."""
-        return self._table.head if self._rows is None else self._rows
+        rows = self._rows
+        if rows is None:
+            if self._version is None:
+                return self._table.head
+            rows = self._rows = self._found(self._version)
+            self._base = None
+        return rows
+
+    def _found(self, version: int) -> Rows:
+        base = self._base
+        rows = self._rows
+        if rows is not None:
+            return rows
+        if base is None:
+            return self._table.rows_at(version, self._keys)
+        return self._table.moved(*base, version, self._keys)
 
     def keys(self, first: int) -> Rows:
-        """Return the keys of the table's rows from row *first* on."""
-        return self._table.keys(first)
+        """Return the keys of the table's rows from row *first* on, up to this version."""
+        return self._table.keys(first, self.count)
 
     def _get(self, name: str, key: int) -> int:
-        assert self._rows is not None  # noqa: S101 - the head is read directly
-        return int(self._table.column(name)[self._rows[key]])
+        rows = self._rows
+        if rows is None:
+            rows = self.rows
+        return int(self._table.column(name)[rows[key]])
 
     def column(self, name: str, keys: Ints) -> Ints:
         """Return one value for each of *keys*, an array that is not written to afterwards."""
-        return self._table.column(name).take(self._rows_of(keys)).astype(np.int64, copy=False)
+        rows = self._rows_of(keys)
+        return self._table.column(name).take(rows).astype(np.int64, copy=False)
 
     def _rows_of(self, keys: Ints) -> Ints:
-        count, asked = self._table.count, self._last_query
+        count = self.count if self._version is not None else self._table.count
+        asked = self._last_query
         if asked is not None and asked[0] is keys and asked[1] == count:
             return asked[2]
         rows = self.rows[keys].astype(np.intp, copy=False)
@@ -58,6 +100,7 @@ class TableView:
 
     def has(self, key: int) -> bool:
         """Whether *key* has a row at this version."""
-        if self._rows is None:
+        if self._version is None:
             return self._table.row(key) >= 0
-        return key < len(self._rows) and bool(self._rows[key] >= 0)
+        rows = self.rows
+        return key < len(rows) and bool(rows[key] >= 0)

@@ -10,14 +10,17 @@ Rules of this module:
    changes from "never" to a version later than any view that can hold the array. So it is the
    only column that is copied where a table is frozen or thawed.
 4. Replay writes row by row, a query reads column by column. So rows are buffered in a list, which
-   costs a replay next to nothing, and move into the arrays together: at the next read, or when
-   many are buffered. Rows of a batch arrive as columns and are written to the arrays directly.
+   costs a replay next to nothing, and move into the arrays together when the writer flushes, which
+   it does before it publishes a version. Rows of a batch are written to the arrays directly.
+5. One thread writes. Others read meanwhile, at versions that were published, and change nothing:
+   what they read was written before, and later rows lie behind it. ``row``, ``value``, ``values``
+   and ``head`` are about the moving head and belong to the writer.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -30,16 +33,16 @@ from mnemic.projections.storage.array_bundle import (
     numbered,
     within,
 )
+from mnemic.projections.storage.endings import NEVER, Endings
 from mnemic.projections.storage.grouped_writes import GroupedWrites
 from mnemic.projections.storage.mapped_arrays import zeros
-
-NEVER = np.iinfo(np.int32).max
-"""``until`` of a row that is still current."""
 
 Rows = NDArray[np.int32]
 FIRST_CAPACITY = 64
 BUFFERED_MAX = 4096
-"""Number of rows buffered before they move into the arrays without a read."""
+"""Number of rows buffered before they move into the arrays at once."""
+FEW = 8
+"""Number of rows up to which each number is written by itself."""
 NOTHING_MORE: Mapping[str, int] = MappingProxyType({})
 
 
@@ -55,18 +58,21 @@ def grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
 
 
 class GrowableArray:
-    """One growing array."""
+    """One growing array.
+
+    A value is written before the length that includes it, so another thread that reads meanwhile
+    sees either.
+    """
 
     def __init__(self, dtype: type[np.generic]) -> None:
         self._array: NDArray[Any] = np.zeros(FIRST_CAPACITY, dtype=dtype)
-        self._settled = 0
-        self._buffered: list[int] = []
+        self._length = 0
 
     @classmethod
     def thawed(cls, values: NDArray[Any]) -> GrowableArray:
         """Return a growable array that starts with *values*, which are never written to."""
         series = cls(values.dtype.type)
-        series._array, series._settled = values, len(values)
+        series._array, series._length = values, len(values)
         return series
 
     def replaced(self, place: int, value: int) -> GrowableArray:
@@ -76,26 +82,28 @@ class GrowableArray:
         return GrowableArray.thawed(values)
 
     def append(self, value: int) -> None:
-        self._buffered.append(value)
-        if len(self._buffered) == BUFFERED_MAX:
-            self._settle()
+        length = self._length
+        if length == len(self._array):
+            self._array = grown(self._array, length + 1)
+        self._array[length] = value
+        self._length = length + 1
+
+    def extend(self, values: Sequence[int] | NDArray[Any]) -> None:
+        """Append many values."""
+        first, last = self._length, self._length + len(values)
+        if first < last:
+            self._array = grown(self._array, last)
+            self._array[first:last] = values
+            self._length = last
 
     def __len__(self) -> int:
-        return self._settled + len(self._buffered)
+        return self._length
 
     @property
     def values(self) -> NDArray[Any]:
         """Return everything appended; the array is shared, do not write to it."""
-        if self._buffered:
-            self._settle()
-        return self._array[: self._settled]
-
-    def _settle(self) -> None:
-        length = len(self)
-        self._array = grown(self._array, length)
-        self._array[self._settled : length] = self._buffered
-        self._settled = length
-        self._buffered = []
+        array = self._array  # before the length: a larger array has all of the smaller one
+        return array[: self._length]
 
 
 Trail: TypeAlias = list[tuple[int, Any]]
@@ -129,20 +137,11 @@ class VersionedTable:
         """Rows not yet in the arrays, as (key, since, *values)."""
         self._closed: list[tuple[int, int]] = []
         """Rows closed since the arrays were written, and the versions of closing."""
-        self._ended: tuple[Rows, Rows] | None = None
-        """Cached result of ``_endings``, until more rows are closed."""
-
-    def settle(self) -> None:
-        """Move the buffered rows into the arrays.
-
-        Raises:
-            OverflowError: A number does not fit its column.
-        """
-        self._settle()
+        self._endings = Endings()
 
     def frozen(self) -> ArrayBundle:
         """Return all row versions."""
-        self._settle()
+        self.flush()
         rows = slice(self._settled)
         return {
             "key": self._key[rows],
@@ -165,6 +164,8 @@ class VersionedTable:
         table._head = np.full(int(table._key.max(initial=-1)) + 1, -1, dtype=np.int32)
         table._head[table._key[current]] = current
         table._rows = array("i", table._head.tobytes())
+        closed = table._until[table._until != NEVER]
+        table._endings = Endings(int(closed.max(initial=-1)))
         return table
 
     # --- writing, row by row ----------------------------------------------------------------
@@ -184,7 +185,7 @@ class VersionedTable:
         rows[key] = self._settled + len(buffered)
         buffered.append((key, version, *values))
         if len(buffered) == BUFFERED_MAX:
-            self._settle()
+            self.flush()
 
     def change(
         self, key: int, version: int, more: Mapping[str, int] = NOTHING_MORE, /, **values: int
@@ -247,8 +248,8 @@ class VersionedTable:
             values: An array of values for each column of the table; ignored for closing writes.
             puts_row: Which writes put a row; None: all. The others close the current row.
         """
-        self._settle()
-        first, ends = self._settled, runs.following(since, int(NEVER))
+        self.flush()
+        first, ends = self._settled, runs.following(since, NEVER)
         puts = slice(None) if puts_row is None else np.flatnonzero(puts_row)
         last = first + len(since[puts])
         rows = np.full(len(runs), -1, dtype=np.int64)
@@ -264,7 +265,7 @@ class VersionedTable:
         self._head = grown(self._head, len(self._rows), fill=-1)
         self._head[runs.keys] = rows[runs.lasts]
         np.frombuffer(self._rows, dtype=np.int32)[runs.keys] = rows[runs.lasts]
-        self._ended = None
+        self._endings = Endings(int(since[-1]))
 
     def _append(self, first: int, last: int, columns: Iterable[ArrayLike]) -> None:
         """Append the rows from *first* up to but not including *last*.
@@ -277,7 +278,7 @@ class VersionedTable:
         if first == last:
             return  # thawed columns may be read-only, so even an empty write is avoided
         self._key, self._since = grown(self._key, last), grown(self._since, last)
-        self._until = grown(self._until, last, fill=int(NEVER))
+        self._until = grown(self._until, last, fill=NEVER)
         for name, column in self._columns.items():
             self._columns[name] = grown(column, last)
         tables = (self._key, self._since, self._until, *self._columns.values())
@@ -286,7 +287,7 @@ class VersionedTable:
             # numpy truncates values of an array that do not fit; from other sequences it raises.
             if isinstance(given, np.ndarray) and not np.array_equal(table[first:last], given):
                 raise OverflowError(f"a column of {table.dtype} cannot hold {given.max()}")
-        self._settled = last
+        self._settled = last  # at last, so that no reader sees a row that is not complete
 
     def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the current row of each of *keys*, -1 where there is none."""
@@ -300,6 +301,7 @@ class VersionedTable:
         """Return the values of some rows in one column, 0 where a row is -1."""
         found = np.zeros(len(rows), dtype=np.int64)
         some = np.flatnonzero(rows >= 0)
+        self.flush()
         found[some] = self.column(name)[rows[some]]
         return found
 
@@ -312,36 +314,36 @@ class VersionedTable:
 
     @property
     def count(self) -> int:
-        """Number of row versions."""
-        return self._settled + len(self._buffered)
+        """Number of row versions, without those that are buffered."""
+        return self._settled
 
     @property
     def head(self) -> Rows:
         """The current row of every key, -1 where there is none. It is updated by every change."""
-        if self._buffered or self._closed:
-            self._settle()
+        self.flush()
         return self._head[: len(self._rows)]
 
     def column(self, name: str) -> NDArray[Any]:
         """Return all row versions of one column, to be indexed by rows."""
-        if self._buffered or self._closed:
-            self._settle()
         return self._columns[name]
 
-    def keys(self, first: int) -> Rows:
-        """Return the keys of the rows from row *first* on."""
-        self._settle()
-        return self._key[first : self._settled]
+    def keys(self, first: int, last: int | None = None) -> Rows:
+        """Return the keys of the rows from row *first* up to but not including *last*."""
+        return self._key[first : self._settled if last is None else last]
+
+    def count_at(self, version: int) -> int:
+        """Return the number of rows that began by *version*."""
+        count, since = self._settled, self._since
+        if not count or since[count - 1] <= version:
+            return count
+        return int(since[:count].searchsorted(np.int32(version), side="right"))
 
     def rows_at(self, version: int, keys: int) -> Rows:
         """Return the row of each of the first *keys* keys at *version*, -1 where there was none.
 
         Equals ``head`` of a table that was replayed up to *version* and no further.
         """
-        self._settle()
-        since = self._since[: self._settled]
-        count = int(since.searchsorted(np.int32(version), side="right"))
-        rows = np.nonzero(self._until[:count] > version)[0]
+        rows = np.nonzero(self._until[: self.count_at(version)] > version)[0]
         current = np.full(keys, -1, dtype=np.int32)
         current[self._key[rows]] = rows
         return current
@@ -357,12 +359,8 @@ class VersionedTable:
         Returns:
             *current* itself, if nothing has changed in between.
         """
-        self._settle()
-        since = self._since[: self._settled]
-        between = np.array((before, version), dtype=np.int32)
-        first, last = since.searchsorted(between, side="right")
-        ended, ends = self._endings()
-        gone = ended[slice(*ends.searchsorted(between, side="right"))]
+        first, last = self.count_at(before), self.count_at(version)
+        gone = self._endings.between(self._until[: self._settled], before, version)
         fresh = first + np.flatnonzero(self._until[first:last] > version)
         if len(current) == keys and not len(gone) and not len(fresh):
             return current
@@ -373,30 +371,19 @@ class VersionedTable:
         moved[self._key[fresh]] = fresh
         return moved
 
-    def _endings(self) -> tuple[Rows, Rows]:
-        """Return the closed rows, in the order of their closing versions, and these versions."""
-        if self._ended is None:
-            until = self._until[: self._settled]
-            rows = np.flatnonzero(until != NEVER).astype(np.int32)
-            rows = rows[np.argsort(until[rows], kind="stable")]
-            self._ended = rows, until[rows]
-        return self._ended
-
     def changed(self, first: int, last: int) -> list[int]:
         """Return the keys with a row opened or closed from version *first* to *last*, ascending."""
-        self._settle()
-        since, until = self._since[: self._settled], self._until[: self._settled]
+        since, until, key = self._all()
         rows = ((first <= since) & (since <= last)) | ((first <= until) & (until <= last))
-        keys: list[int] = np.unique(self._key[: self._settled][rows]).tolist()
+        keys: list[int] = np.unique(key[rows]).tolist()
         return keys
 
     def changed_at(self, versions: Collection[int]) -> list[int]:
         """Return the keys with a row opened or closed at one of some versions, ascending."""
-        self._settle()
         wanted = np.array(sorted(versions), dtype=np.int64)
-        since, until = self._since[: self._settled], self._until[: self._settled]
+        since, until, key = self._all()
         rows = np.isin(since, wanted) | np.isin(until, wanted)
-        keys: list[int] = np.unique(self._key[: self._settled][rows]).tolist()
+        keys: list[int] = np.unique(key[rows]).tolist()
         return keys
 
     def trails(
@@ -413,11 +400,8 @@ class VersionedTable:
         found: dict[int, Trail] = {key: [] for key in keys}
         if not found:
             return found
-        self._settle()
-        among = np.zeros(len(self._rows), dtype=np.bool_)
-        among[list(found)] = True
-        rows = np.nonzero(among[self._key[: self._settled]])[0]
-        for row in rows[self._since[rows] <= version].tolist():
+        rows = np.flatnonzero(np.isin(self._key[: self.count_at(version)], list(found)))
+        for row in rows.tolist():
             since, until = int(self._since[row]), int(self._until[row])
             if since == until:
                 continue  # replaced within the same version, so never visible
@@ -433,32 +417,58 @@ class VersionedTable:
 
     def row_values(self, row: int) -> tuple[int, ...]:
         """Return the values of a row version, whether closed or not."""
-        self._settle()
         return tuple([int(column[row]) for column in self._columns.values()])
 
     def touched(self, key: int) -> NDArray[np.int32]:
         """Return the versions at which *key* changed, in order, closings included."""
-        self._settle()
-        rows = np.nonzero(self._key[: self._settled] == key)[0]
-        moments = np.concatenate([self._since[rows], self._until[rows]])
+        since, until, keys = self._all()
+        rows = np.flatnonzero(keys == key)
+        moments = np.concatenate([since[rows], until[rows]])
         return np.unique(moments[moments != NEVER])
 
-    def _settle(self) -> None:
-        """Move the buffered rows into the arrays."""
+    def _all(self) -> tuple[Rows, Rows, Rows]:
+        """Return the versions from and until which each row was current, and its key."""
+        count = self._settled
+        return self._since[:count], self._until[:count], self._key[:count]
+
+    def flush(self) -> None:
+        """Move the buffered rows into the arrays.
+
+        Raises:
+            OverflowError: A number does not fit its column.
+        """
         if self._buffered:
             first, last = self._settled, self._settled + len(self._buffered)
-            key, since, *values = zip(*self._buffered, strict=True)
-            self._append(first, last, (key, since, NEVER, *values))
-            self._buffered = []
             self._head = grown(self._head, len(self._rows), fill=-1)
-            self._head[self._key[first:last]] = np.arange(first, last)  # the last row of a key wins
+            if last - first <= FEW:
+                self._append_few(first, last)
+            else:
+                key, since, *values = zip(*self._buffered, strict=True)
+                self._append(first, last, (key, since, NEVER, *values))
+                self._head[self._key[first:last]] = np.arange(first, last)  # the last one wins
+            self._buffered = []
         if self._closed:
             rows, versions = np.array(self._closed, dtype=np.int32).T
             self._until[rows] = versions
             keys = self._key[rows]
             self._head[keys[self._head[keys] == rows]] = -1
             self._closed = []
-            self._ended = None
+            self._endings = self._endings.extended(rows, versions)
+
+    def _append_few(self, first: int, last: int) -> None:
+        """Append the buffered rows number by number, which takes less time for few."""
+        if last > len(self._key):
+            self._key, self._since = grown(self._key, last), grown(self._since, last)
+            self._until = grown(self._until, last, fill=NEVER)
+            for name, column in self._columns.items():
+                self._columns[name] = grown(column, last)
+        tables = (self._key, self._since, *self._columns.values())
+        for row, given in enumerate(self._buffered, start=first):
+            for table, value in zip(tables, given, strict=True):
+                table[row] = value
+            self._until[row] = NEVER
+            self._head[given[0]] = row
+        self._settled = last
 
 
 class Interner:

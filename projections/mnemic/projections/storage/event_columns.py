@@ -2,12 +2,14 @@
 
 A row is found by its first column. The index for that is built on the first look-up, and again
 when many rows have been added since; so replay pays only one append per row.
+
+Appended rows are buffered until the writer flushes. Other threads read only what was flushed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from mnemic.projections.storage.columns import BUFFERED_MAX, FIRST_CAPACITY, gro
 from mnemic.projections.storage.mapped_arrays import zeros
 
 _PLACE_BITS = 32
+_NO_ENDS: Final[NDArray[np.int64]] = np.zeros(1, dtype=np.int64)
 
 
 class EventColumns:
@@ -28,10 +31,9 @@ class EventColumns:
         }
         self._settled = 0
         self._buffered: list[tuple[int, ...]] = []
-        self._sorted = 0
-        """Number of rows covered by the sorted index."""
-        self._ends: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-        self._by_key: list[NDArray[Any]] = []
+        self._index: tuple[int, NDArray[np.int64], list[NDArray[Any]]] = (0, _NO_ENDS, [])
+        """Cache: number of rows that are sorted by key, where the rows of each key end among them,
+        and the other columns in that order."""
 
     @classmethod
     def thawed(
@@ -45,18 +47,18 @@ class EventColumns:
 
     def frozen(self) -> ArrayBundle:
         """Return all rows."""
-        self._settle()
+        self.flush()
         return {name: column[: self._settled] for name, column in self._columns.items()}
 
     def append(self, row: tuple[int, ...]) -> None:
         """Add a row, one value per column."""
         self._buffered.append(row)
         if len(self._buffered) == BUFFERED_MAX:
-            self._settle()
+            self.flush()
 
     def extend(self, columns: Sequence[NDArray[np.int64]] | NDArray[np.int64]) -> None:
         """Add many rows, given column by column."""
-        self._settle()
+        self.flush()
         first, last = self._settled, self._settled + len(columns[0])
         for name, values in zip(self._columns, columns, strict=True):
             self._columns[name] = grown(self._columns[name], last)
@@ -74,54 +76,45 @@ class EventColumns:
 
     def value(self, name: str, number: int) -> int:
         """Return the value of one row in one column."""
-        if number >= self._settled:
-            self._settle()
         return int(self._columns[name][number])
 
     def rows(self, count: int) -> list[tuple[int, ...]]:
         """Return the first *count* rows."""
-        self._settle()
         columns = self._columns.values()
         return list(zip(*(column[:count].tolist() for column in columns), strict=True))
 
     def column(self, name: str) -> NDArray[Any]:
         """Return all values of one column."""
-        self._settle()
-        return self._columns[name][: self._settled]
+        count = self._settled  # before the array: a larger one has all of the smaller one
+        return self._columns[name][:count]
 
     def about(self, key: int) -> list[tuple[int, ...]]:
         """Return the rows whose first column is *key*, in order, without that column."""
-        self._settle()
-        if self._settled - self._sorted > max(self._sorted, BUFFERED_MAX):
-            self._sort()
+        count, (is_sorted, ends, by_key) = self._settled, self._index
+        if count - is_sorted > max(is_sorted, BUFFERED_MAX):
+            keys, *values = (column[:count] for column in self._columns.values())
+            order, ends = grouped(keys)
+            by_key, is_sorted = [column[order] for column in values], count
+            self._index = is_sorted, ends, by_key
         found: list[tuple[int, ...]] = []
-        if key + 1 < len(self._ends):
-            first, last = self._ends[key], self._ends[key + 1]
-            found = list(
-                zip(*(column[first:last].tolist() for column in self._by_key), strict=True)
-            )
-        if self._sorted < self._settled:
-            keys, *values = (
-                column[self._sorted : self._settled] for column in self._columns.values()
-            )
+        if 0 <= key < len(ends) - 1:
+            among = slice(ends[key], ends[key + 1])
+            found = list(zip(*(column[among].tolist() for column in by_key), strict=True))
+        if is_sorted < count:
+            keys, *values = (column[is_sorted:count] for column in self._columns.values())
             late = np.flatnonzero(keys == key)
             found += zip(*(column[late].tolist() for column in values), strict=True)
         return found
 
-    def _sort(self) -> None:
-        keys, *values = (column[: self._settled] for column in self._columns.values())
-        order, self._ends = grouped(keys)
-        self._by_key = [column[order] for column in values]
-        self._sorted = self._settled
-
-    def _settle(self) -> None:
+    def flush(self) -> None:
+        """Move the buffered rows into the arrays."""
         if self._buffered:
             first, last = self._settled, len(self)
             values = zip(*self._buffered, strict=True)
             for name, column in zip(self._columns, values, strict=True):
                 self._columns[name] = grown(self._columns[name], last)
                 self._columns[name][first:last] = column
-            self._settled, self._buffered = last, []
+            self._buffered, self._settled = [], last
 
 
 def grouped(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -30,6 +30,10 @@ class Multimap:
         """Append *number* to the numbers of *key*."""
         self._filed.append((key, number))
 
+    def flush(self) -> None:
+        """Write what others may read."""
+        self._filed.flush()
+
     def under(self, key: int) -> list[int]:
         """Return the numbers of *key*."""
         return list(dict.fromkeys(number for (number,) in self._filed.about(key)))

@@ -43,6 +43,7 @@ class Payloads(Generic[P]):
         """Payloads stored as bytes; empty where one is erased, ``LOST_MARK`` where it is lost."""
         self._latest: list[P | Erased] = []
         """Payloads after those, still objects."""
+        self._count = 0
         self._cache: dict[int, P | Erased] = {}
         """Cache of payloads that were read."""
 
@@ -51,6 +52,7 @@ class Payloads(Generic[P]):
         """Return the list that was frozen."""
         payloads = cls(kind)
         payloads._written = PackedBytes.thawed(parts)
+        payloads._count = len(payloads._written)
         return payloads
 
     def frozen(self) -> ArrayBundle:
@@ -60,6 +62,7 @@ class Payloads(Generic[P]):
 
     def append(self, payload: P | Erased) -> None:
         self._latest.append(payload)
+        self._count += 1
         if len(self._latest) == BUFFERED_MAX:
             self._write()
 
@@ -80,7 +83,7 @@ class Payloads(Generic[P]):
         self._latest = []
 
     def __len__(self) -> int:
-        return len(self._written) + len(self._latest)
+        return self._count
 
     def __iter__(self) -> Iterator[P | Erased]:
         return self.since(0)
@@ -99,8 +102,10 @@ class Payloads(Generic[P]):
         return payload
 
     def _read(self, place: int) -> P | Erased:
-        if place >= len(self._written):
-            return self._latest[place - len(self._written)]
+        latest = self._latest  # read first: the writer encodes them, and then replaces the list
+        late = place - len(self._written)
+        if late >= 0:
+            return latest[late]
         written = self._written[place]
         if not written:
             return ERASED

@@ -6,6 +6,8 @@ Rules of this module:
    of the puts, so the entries valid at a version come in the order in which they were last put.
 2. Values are plain Python objects at the head alone. The content of a row is stored as bytes, and
    decoded when it is read. ``Coding`` defines how an entry is encoded and decoded.
+3. One thread writes. Others read the map at versions that were published, after the writer has
+   flushed; ``current`` is the moving head and belongs to the writer.
 """
 
 from __future__ import annotations
@@ -22,13 +24,13 @@ from numpy.typing import NDArray
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, within
 from mnemic.projections.storage.columns import (
     BUFFERED_MAX,
-    NEVER,
     GrowableArray,
     Rows,
     Trail,
     grown,
     step,
 )
+from mnemic.projections.storage.endings import NEVER, Endings
 from mnemic.projections.storage.event_columns import EventColumns
 from mnemic.projections.storage.packed_bytes import PackedBytes
 
@@ -63,6 +65,9 @@ class VersionedMap(Generic[V]):
         self._coding = coding
         self._since = GrowableArray(np.int32)
         self._until: Rows = np.zeros(0, dtype=np.int32)
+        """The version until which each flushed row was valid."""
+        self._spacious = self._until
+        """The same, with spare capacity."""
         self._closed: list[tuple[int, int]] = []
         """Rows closed since ``_until`` was written, and the versions of closing."""
         self._written = PackedBytes()
@@ -71,6 +76,7 @@ class VersionedMap(Generic[V]):
         """Keys and values of the rows after those."""
         self._cache: dict[int, tuple[Any, V]] = {}
         """Cache of decoded entries, by row."""
+        self._endings = Endings()
 
     @classmethod
     def thawed(cls, parts: Mapping[str, NDArray[Any]], coding: Coding[V] = PLAIN) -> Self:
@@ -78,7 +84,9 @@ class VersionedMap(Generic[V]):
         ledgered = cls()
         ledgered._coding = coding
         ledgered._since = GrowableArray.thawed(parts["since"])
-        ledgered._until = parts["until"].copy()
+        ledgered._until = ledgered._spacious = parts["until"].copy()
+        closed = ledgered._until[ledgered._until != NEVER]
+        ledgered._endings = Endings(int(closed.max(initial=-1)))
         ledgered._take(parts)
         return ledgered
 
@@ -88,7 +96,8 @@ class VersionedMap(Generic[V]):
 
     def frozen(self) -> ArrayBundle:
         """Return everything that was ever put."""
-        return {"since": self._since.values, "until": self._ends().copy(), **self._given()}
+        self.flush()
+        return {"since": self._since.values, "until": self._until.copy(), **self._given()}
 
     def _given(self) -> ArrayBundle:
         """Return the entries of all rows."""
@@ -113,13 +122,16 @@ class VersionedMap(Generic[V]):
     @cached_property
     def current(self) -> dict[Any, V]:
         """The entries at the head, in the order in which they were last put."""
-        return dict(map(self._entry, np.flatnonzero(self._ends() == NEVER).tolist()))
+        self.flush()
+        return dict(map(self._entry, np.flatnonzero(self._until == NEVER).tolist()))
 
     @cached_property
     def _current_rows(self) -> dict[Any, int]:
         """The rows of ``current``."""
-        rows = np.flatnonzero(self._ends() == NEVER).tolist()
-        return dict(zip(self.current, rows, strict=True))
+        current = self.current
+        self.flush()
+        rows = np.flatnonzero(self._until == NEVER).tolist()
+        return dict(zip(current, rows, strict=True))
 
     def put(self, key: Any, version: int, value: V) -> None:
         """Set *key* to *value* from *version* on."""
@@ -148,11 +160,11 @@ class VersionedMap(Generic[V]):
         """Close a row at *version*."""
         self._closed.append((row, version))
         if len(self._closed) == BUFFERED_MAX:
-            self._ends()
+            self.flush()
 
     @property
     def edition(self) -> tuple[int, int]:
-        """A pair of numbers that changes with every put and every drop."""
+        """A pair of numbers that changes with every put and every drop at the head."""
         return len(self._since), len(self.current)
 
     # --- entries at a version ---------------------------------------------------------------
@@ -166,12 +178,12 @@ class VersionedMap(Generic[V]):
 
     def touched(self, concerned: Callable[[Any], bool]) -> Rows:
         """Return the versions at which a key changed for which *concerned* is true."""
-        rows = [row for row in range(len(self._since)) if concerned(self._entry(row)[0])]
+        rows = [row for row in range(len(self._until)) if concerned(self._entry(row)[0])]
         return self._moments(np.array(rows, dtype=np.intp))
 
     def _moments(self, rows: NDArray[np.intp]) -> Rows:
         """Return the versions at which some rows were opened and closed."""
-        moments = np.concatenate([self._since.values[rows], self._ends()[rows]])
+        moments = np.concatenate([self._since.values[rows], self._until[rows]])
         changed: Rows = moments[moments != NEVER]
         return changed
 
@@ -180,8 +192,37 @@ class VersionedMap(Generic[V]):
 
         One version can put many keys, so the order is that of the puts, not of the versions.
         """
-        count = int(np.searchsorted(self._since.values, version, side="right"))
-        return dict(map(self._entry, np.flatnonzero(self._ends()[:count] > version).tolist()))
+        count = self.count_at(version)
+        return dict(map(self._entry, np.flatnonzero(self._until[:count] > version).tolist()))
+
+    def moved(self, content: dict[Any, V], before: int, version: int) -> dict[Any, V]:
+        """Return ``at(version)``, derived from the content of an earlier version.
+
+        Args:
+            content: Result of ``at`` or ``moved`` for *before*; it is not modified.
+            before: At most *version*.
+            version: As for ``at``.
+        Returns:
+            *content* itself, if nothing has changed in between.
+        """
+        first, last = self.count_at(before), self.count_at(version)
+        gone = self._endings.between(self._until, before, version)
+        if first == last and not len(gone):
+            return content
+        moved = content.copy()
+        for row in gone[gone < first].tolist():
+            del moved[self._entry(row)[0]]
+        fresh = first + np.flatnonzero(self._until[first:last] > version)
+        moved.update(map(self._entry, fresh.tolist()))
+        return moved
+
+    def entries(self, first: int, last: int) -> list[tuple[Any, V]]:
+        """Return keys and values of the rows from *first* up to but not including *last*."""
+        return list(map(self._entry, range(first, last)))
+
+    def count_at(self, version: int) -> int:
+        """Return the number of rows that began by *version*."""
+        return int(self._since.values.searchsorted(np.int32(version), side="right"))
 
     def trails(
         self, first: int, last: int, version: int, seen: Callable[[V], Any]
@@ -194,7 +235,9 @@ class VersionedMap(Generic[V]):
             version: Later changes are ignored.
             seen: Maps a value to the part of interest; a step that leaves it unchanged is left out.
         """
-        since, until = self._since.values, self._ends()
+        since = self._since.values
+        until = self._until[: len(since)]
+        since = since[: len(until)]
         rows = ((first <= since) & (since <= last)) | ((first <= until) & (until <= last))
         found: dict[Any, Trail] = {self._entry(row)[0]: [] for row in np.flatnonzero(rows).tolist()}
         count = int(np.searchsorted(since, version, side="right")) if found else 0
@@ -220,20 +263,22 @@ class VersionedMap(Generic[V]):
 
     def _read(self, row: int) -> tuple[Any, V]:
         """Decode the entry of a row."""
+        latest = self._latest  # read first: the writer encodes them, and then replaces the list
         late = row - len(self._written)
         if late >= 0:
-            return self._latest[late]
+            return latest[late]
         return self._coding.read(orjson.loads(self._written[row]))
 
-    def _ends(self) -> Rows:
-        """Return the version until which each row was valid."""
-        count = len(self._since)
-        self._until = grown(self._until, count, fill=int(NEVER))
+    def flush(self) -> None:
+        """Write until when rows were valid, so that others may read them."""
+        if len(self._until) < len(self._since):
+            self._spacious = grown(self._spacious, len(self._since), fill=NEVER)
+            self._until = self._spacious[: len(self._since)]
         if self._closed:
-            rows, versions = zip(*self._closed, strict=True)
-            self._until[list(rows)] = versions
+            rows, versions = np.array(self._closed, dtype=np.int32).T
+            self._until[rows] = versions
             self._closed = []
-        return self._until[:count]
+            self._endings = self._endings.extended(rows, versions)
 
 
 class Pairwise(VersionedMap[V]):
@@ -254,9 +299,14 @@ class Pairwise(VersionedMap[V]):
         self._pairs.append(key)
         super()._keep(key, value, before)
 
+    def flush(self) -> None:
+        """Write what others may read."""
+        self._pairs.flush()
+        super().flush()
+
     def touched_by(self, block: int) -> Rows:
         """Return the versions at which a pair with *block* changed."""
-        low, high = self._pairs.column("low"), self._pairs.column("high")
+        low, high = (self._pairs.column(name)[: len(self._until)] for name in _ENDS)
         return self._moments(np.flatnonzero((low == block) | (high == block)))
 
     def _rows_of(self, keys: Iterable[Ends], count: int) -> Iterable[int]:

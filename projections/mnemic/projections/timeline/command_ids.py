@@ -11,13 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from operator import ne
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, packed, unpacked, within
-from mnemic.projections.storage.columns import BUFFERED_MAX
 from mnemic.projections.storage.event_columns import EventColumns
 
 _COLUMNS: Mapping[str, type[np.generic]] = {"number": np.int64, "first": np.int32}
@@ -26,8 +25,9 @@ GENERATED_DIGITS = 16
 """Length of an id that the engine generates, in hexadecimal digits."""
 RECENT_MIN = 1024
 RECENT_SHARE = 64
-"""Commands that are found by a dictionary, before all are sorted again: at least `RECENT_MIN`, and
+"""Commands that are compared one by one, before all are sorted again: at least `RECENT_MIN`, and
 one in so many."""
+_NONE: Final[NDArray[np.int64]] = np.zeros(0, np.int64)
 
 
 class CommandIds:
@@ -36,21 +36,13 @@ class CommandIds:
     def __init__(self) -> None:
         self._rows = EventColumns(**_COLUMNS)
         """One row for each command, in the order of the log."""
-        self._fresh: list[tuple[str, int]] = []
-        """Ids and first versions of later commands, numbered together because that is faster."""
         self._latest = ""
         """The id of the last event."""
-        self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._places: NDArray[np.int64] = np.zeros(0, np.int64)
-        """The numbers of the first commands, ascending, and the rows that they belong to."""
-        self._recent: dict[int, list[int]] = {}
-        """By number: the rows after those that are sorted."""
-        self._indexed = 0
-        """Rows that are sorted or in the dictionary."""
+        self._sorted: tuple[NDArray[np.int64], NDArray[np.int64]] = _NONE, _NONE
+        """Cache: the numbers of the first commands, ascending, and the rows they belong to."""
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays."""
-        self._settle()
         return {"facts": packed({"latest": self._latest}), **nested(rows=self._rows.frozen())}
 
     @classmethod
@@ -65,20 +57,14 @@ class CommandIds:
         """Add the id of the next event; successive events with one id are of one command."""
         if command_id != self._latest:
             self._latest = command_id
-            self._fresh.append((command_id, version))
-            if len(self._fresh) == BUFFERED_MAX:
-                self._settle()
+            self._rows.append((_number(command_id), version))
 
-    def _settle(self) -> None:
-        """Number the fresh ids."""
-        if self._fresh:
-            ids, versions = zip(*self._fresh, strict=True)
-            self._rows.extend([_numbers(ids), np.array(versions, np.int64)])
-            self._fresh = []
+    def flush(self) -> None:
+        """Write what others may read."""
+        self._rows.flush()
 
     def record_each(self, command_ids: Sequence[str], first: int) -> None:
         """Add the ids of the next events, the first of them at version *first*."""
-        self._settle()
         before = [self._latest, *command_ids[:-1]]
         places = [place for place, begins in enumerate(map(ne, command_ids, before)) if begins]
         if places:
@@ -96,28 +82,20 @@ class CommandIds:
             The first version of each, and the first version of the command after it; None: it is
             the last one.
         """
-        self._index()
-        number = _number(command_id)
-        ends = (self._numbers.searchsorted(np.int64(number), side) for side in ("left", "right"))
-        rows = [*self._places[slice(*ends)].tolist(), *self._recent.get(number, ())]
-        last = len(self._rows) - 1
+        column, (numbers, places) = self._rows.column("number"), self._sorted
+        count = len(column)
+        if count - len(numbers) > max(RECENT_MIN, len(numbers) // RECENT_SHARE):
+            places = np.argsort(column, kind="stable")
+            numbers = column[places]
+            self._sorted = numbers, places
+        number = np.int64(_number(command_id))
+        ends = (numbers.searchsorted(number, side) for side in ("left", "right"))
+        recent = np.flatnonzero(column[len(numbers) :] == number) + len(numbers)
+        rows = [*places[slice(*ends)].tolist(), *recent.tolist()]
         return [
-            (self._rows.row(row)[1], self._rows.row(row + 1)[1] if row < last else None)
+            (self._rows.row(row)[1], self._rows.row(row + 1)[1] if row < count - 1 else None)
             for row in rows
         ]
-
-    def _index(self) -> None:
-        """Let every row be found, by the sorted numbers or by the dictionary."""
-        self._settle()
-        rows, is_sorted = len(self._rows), len(self._numbers)
-        if rows - is_sorted > max(RECENT_MIN, is_sorted // RECENT_SHARE):
-            numbers = self._rows.column("number")
-            self._places = np.argsort(numbers, kind="stable")
-            self._numbers = numbers[self._places]
-            self._recent, self._indexed = {}, rows
-        for row in range(self._indexed, rows):
-            self._recent.setdefault(self._rows.row(row)[0], []).append(row)
-        self._indexed = rows
 
 
 def is_like_generated(command_id: str) -> bool:

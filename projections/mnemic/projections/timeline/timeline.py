@@ -147,6 +147,16 @@ class Timeline:
         timeline.losses = {(version, slot) for version, slot in facts["losses"]}
         return timeline
 
+    def flush(self) -> None:
+        """Write what others may read."""
+        self._moments.flush()
+        self.command_ids.flush()
+        self.policies.flush()
+        self.embedders.flush()
+        self.sessions.flush()
+        self.latest_session.flush()
+        self.curated_us.flush()
+
     @property
     def version(self) -> int:
         """The last version that was applied, -1 before the first."""
@@ -195,23 +205,8 @@ class Timeline:
         return self.embedders.current.get("embedder")
 
     def instant(self, session: SessionId | None, now_us: int) -> Instant:
-        """Return the time of a command: active time by this log, and the wall clock.
-
-        Args:
-            session: The session of the command; no time passes outside of one, or after its end.
-            now_us: The wall clock, microseconds since the epoch. It may have been set back.
-
-        Raises:
-            FieldRefused: The clock shows no whole number of 63 bits, which a log could not hold.
-        """
-        if type(now_us) is not int or not -(2**62) <= now_us < 2**62:
-            raise FieldRefused(
-                f"the clock shows {now_us!r}",
-                recovery="Give a clock whose now_us() is a whole number of microseconds.",
-                field="clock",
-            )
-        active_us = self.clock.reading(session, now_us, gap_us=self.policy.gap_us)
-        return Instant(active_us, now_us)
+        """Return the time of a command at the head; see ``instant``."""
+        return instant(self.clock, session, now_us, gap_us=self.policy.gap_us)
 
     def record(self, recorded: Recorded) -> None:
         """Add the envelope of the next event."""
@@ -325,3 +320,24 @@ class Timeline:
                 head=self.version,
             )
         return version
+
+
+def instant(clock: ActiveClock, session: SessionId | None, now_us: int, *, gap_us: int) -> Instant:
+    """Return the time of a command: active time by a log, and the wall clock.
+
+    Args:
+        clock: The clock of the log.
+        session: The session of the command; no time passes outside of one, or after its end.
+        now_us: The wall clock, microseconds since the epoch. It may have been set back.
+        gap_us: The gap of the policy in force.
+
+    Raises:
+        FieldRefused: The clock shows no whole number of 63 bits, which a log could not hold.
+    """
+    if type(now_us) is not int or not -(2**62) <= now_us < 2**62:
+        raise FieldRefused(
+            f"the clock shows {now_us!r}",
+            recovery="Give a clock whose now_us() is a whole number of microseconds.",
+            field="clock",
+        )
+    return Instant(clock.reading(session, now_us, gap_us=gap_us), now_us)

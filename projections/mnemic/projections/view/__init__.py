@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mnemic.projections.view.point import Point, Products
+from mnemic.projections.view.snapshot import Snapshot, publish
 from mnemic.projections.view.view import View, as_of, live
 
-__all__ = ["Point", "Products", "View", "as_of", "live"]
+__all__ = ["Point", "Products", "Snapshot", "View", "as_of", "live", "publish"]

@@ -57,8 +57,9 @@ class Nearness:
 class BlockView:
     """The blocks of a space at a point, and the tables that the queries of a view read."""
 
-    def __init__(self, state: State, point: Point, *, live: bool) -> None:
-        existing = VersionSnapshot(state, None) if live else state.past.at(state, point.version)
+    def __init__(
+        self, state: State, point: Point, existing: VersionSnapshot, *, is_latest: bool
+    ) -> None:
         self.state = state
         """The state behind the view."""
         self._snapshot = existing
@@ -66,7 +67,10 @@ class BlockView:
         """How many numbers of blocks are in use; in a view of the past some are of later blocks."""
         self.pair_count = existing.pairs
         self.point = point
-        self.live = live
+        self.live = existing.version is None
+        """Whether this is the head as it moves, for the writer alone."""
+        self.is_latest = is_latest
+        """Whether this was the head when the view was made."""
         self.life = existing.life
         self.strength = existing.strength
         self.evidence = existing.evidence

@@ -72,7 +72,10 @@ def staging_order(at: BlockView) -> Iterator[tuple[tuple[int, int], int]]:
 
 def was_refreshed(at: BlockView, a: int, b: int, session: str) -> bool:
     """Whether a recall of this session has already refreshed the pair's edge."""
-    return at.state.graph.refreshed.by(key(a, b), session, at.point.version)
+    refreshed = at.state.graph.refreshed
+    if at.live:
+        return refreshed.has(key(a, b), session)
+    return refreshed.by(key(a, b), session, at.point.version)
 
 
 def sightings(at: BlockView) -> list[NearDuplicatePair]:
@@ -86,5 +89,4 @@ def sightings(at: BlockView) -> list[NearDuplicatePair]:
 
 def sighted(at: BlockView) -> Ints:
     """Return the blocks of every near-duplicate pair recorded by now, shape (pairs, 2)."""
-    version = at.state.version if at.live else at.point.version
-    return at.state.past.sighted(at.state.graph.sightings, version)
+    return at.state.past.sighted(at.state.graph.sightings, at.point.version)

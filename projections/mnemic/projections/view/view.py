@@ -1,8 +1,9 @@
 """A view: every query, evaluated at one point of the log.
 
 A view is a version, an hour and an instant, and for each table the rows valid at that
-version. The live view shares the heads of the tables and is valid until the next event; a view of
-the past finds its rows by a mask and stays valid for ever. Every query runs on either.
+version. It stays valid for ever, and any thread may query it while events are applied. The live
+view shares the heads of the tables instead: it belongs to the writer, until the next event. Every
+query runs on either.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from mnemic.kernel.timestamps import Instant
 from mnemic.projections.graph.graph import NearDuplicatePair, Pending
 from mnemic.projections.graph.staging import Staged
 from mnemic.projections.ledger.ledger import Composed, Labelled
+from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
@@ -240,7 +242,8 @@ class View(BlockView):
         speakers, links = self.speakers(), self.state.sequence.links
         documents = np.flatnonzero(speakers[: len(links)] == number)
         near = np.unique(links[documents])
-        found: list[int] = np.unique(speakers[near[near >= 0]]).tolist()
+        near = near[(near >= 0) & (near < len(speakers))]
+        found: list[int] = np.unique(speakers[near]).tolist()
         return [each for each in found if each != number and self.life.has(each)]
 
     def restated(self, said: Sequence[Statement]) -> list[list[int]]:
@@ -289,8 +292,10 @@ class View(BlockView):
 
 
 def live(state: State, *, active_us: int, instant_us: int) -> View:
-    """Return the live view, valid until the next event is applied."""
-    return View(state, Point(state.version, active_us, instant_us), live=True)
+    """Return the live view, for the writer alone, valid until the next event is applied."""
+    state.flush()
+    point, head = Point(state.version, active_us, instant_us), VersionSnapshot(state, None)
+    return View(state, point, head, is_latest=True)
 
 
 def as_of(
@@ -300,15 +305,17 @@ def as_of(
 
     Args:
         state: A state that has reached *version*.
-        version: A version of the log.
+        version: A version of the log; other threads than the writer may ask for published ones.
         active_us: Where decay is evaluated; None: at the hour of that event.
         instant_us: Where ages are evaluated; None: when that event was recorded.
 
     Raises:
         PointOutOfRange: The log has no such version.
     """
-    timeline = state.timeline
+    timeline, published = state.timeline, state.past.published
     timeline.checked_version(version)
+    if published is None or version > (published.version or 0):  # the writer asks
+        state.flush()
     hour = int(timeline.active_us.values[version]) if active_us is None else active_us
     wall = int(timeline.recorded_us.values[version]) if instant_us is None else instant_us
-    return View(state, Point(version, hour, wall), live=False)
+    return View(state, Point(version, hour, wall), state.past.at(state, version), is_latest=False)

@@ -60,6 +60,7 @@ from mnemic.projections.state.event_validation import (
 )
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
+from mnemic.projections.view import publish
 
 if TYPE_CHECKING:
     from mnemic.adapters.ann.graphs import GraphBuilder
@@ -590,7 +591,9 @@ class LogState:
         """
         try:
             rebuild(self.state, source)
+            publish(self.state)
         except _ENDS:
+            publish(self.state)
             raise  # a read error: everything before it is folded
         except BaseException:
             self._forget()
