@@ -170,7 +170,12 @@ class Writer:
         """Write one command."""
         record, payloads, command = rows
         with self._log.write_lock():
-            self._head = self._log.append((record,), payloads, after=self._head, command=command)
+            self._head = self._log.append(
+                (record,),
+                payloads,
+                after=self._head,
+                commands=() if command is None else (command,),
+            )
 
 
 def timed(run: Callable[[T], object], tasks: Iterable[T]) -> list[float]:

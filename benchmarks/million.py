@@ -26,8 +26,8 @@ from scale import awoken
 from synthetic_life import Language
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.decision import Decision
@@ -107,7 +107,7 @@ def _chunk(memory: SyncMemory, language: Language, by_topic: list[list[BlockId]]
 def _write(memory: SyncMemory, event: BlocksPromoted) -> None:
     """Append *event*, as a consolidation would have decided it."""
     # No operation writes a promotion without comparing, so this uses internals.
-    space: CommandExecutor = memory._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    space: SessionHandle = memory._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
     def decide(view: Any, _: Any) -> Decision[Any]:
         adopted: tuple[Event, ...] = ()

@@ -161,7 +161,7 @@ def checkpointed(path: Path) -> Iterator[Found]:
         written, seconds = timed(memory.checkpoint)
         # No operation returns the number of arrays, nor how long others wait for them.
         space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        with space.state_lock:
+        with space.log_state.lock:
             parts, held = timed(freeze, space.state)
         arrays = sum(part.nbytes for part in parts.values())
     yield Found(what="a checkpoint", value=written.bytes / 1e6, unit="MB")

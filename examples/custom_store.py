@@ -1,7 +1,7 @@
 """A custom store: plain files in a folder, so that the log can be inspected with any tool.
 
 Each append is two JSON files: ``000042.payloads`` with the text and vectors that may have to be
-erased later, and then ``000042.json`` with the records, the command and the erased payloads. The
+erased later, and then ``000042.json`` with the records, the commands and the erased payloads. The
 second is written to a temporary name and renamed, so it exists completely or not at all; a payload
 file without its entry is left by a killed writer, and the next one overwrites it. An erasure is
 first part of the entry; then the payload files are rewritten without the erased rows.
@@ -39,7 +39,7 @@ from mnemic.kernel.errors import (
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow, Record
 
 Entry = dict[str, Any]
-"""One append: the records, the head of the log after it, the command, the erased payloads."""
+"""One append: the records, the head of the log after it, the commands, the erased payloads."""
 
 
 class FolderStore:
@@ -128,7 +128,7 @@ class FolderLog:
         payloads: Sequence[PayloadRow],
         *,
         after: Head,
-        command: CommandRow | None = None,
+        commands: Sequence[CommandRow] = (),
         erase: Sequence[str] = (),
         erase_all: bool = False,
     ) -> Head:
@@ -137,7 +137,7 @@ class FolderLog:
         Raises:
             VersionConflict: Another writer was first.
             HistoryReplaced: The log does not hold *after*.
-            CommandIdReused: The command id is stored already.
+            CommandIdReused: A command id is stored already.
             FieldRefused: The records leave a gap, or a payload slot is taken or has no record.
         """
         with self._turn:
@@ -145,13 +145,16 @@ class FolderLog:
             if before.version <= after.version and before != after:
                 raise _replaced(after, before)
             _require_fit(records, payloads, before.version)
-            if command is not None and self.command(command.id) is not None:
-                raise CommandIdReused(f"{command.id!r} is remembered", command_id=command.id)
+            for command in commands:
+                if self.command(command.id) is not None:
+                    raise CommandIdReused(f"{command.id!r} is remembered", command_id=command.id)
             entry = {
                 "records": [(*record[:2], _text(record.body)) for record in records],
                 "head": before.version + len(records),
                 "digest": _chained(before.digest, records).hex(),
-                "command": command and asdict(command) | {"request": _text(command.request)},
+                "commands": [
+                    asdict(command) | {"request": _text(command.request)} for command in commands
+                ],
                 "erase": list(erase),
                 "erase_all": erase_all,
             }
@@ -165,9 +168,9 @@ class FolderLog:
     def command(self, command_id: str) -> CommandRow | None:
         """Return the stored command with this id."""
         for entry in self._entries():
-            found = entry["command"]
-            if found is not None and found["id"] == command_id:
-                return CommandRow(**found | {"request": b64decode(found["request"])})
+            for found in entry["commands"]:
+                if found["id"] == command_id:
+                    return CommandRow(**found | {"request": b64decode(found["request"])})
         return None
 
     def close(self) -> None:

@@ -264,7 +264,7 @@ class Agent(Player):
 
     def think_with(self, embedder: Embedder) -> None:
         """Use *embedder* from now on."""
-        self.space.catch_up()
+        self.space.snapshot()
         self.embedder = embedder
         self.memory = SyncMemory(self.space, embedder=embedder, analyst=Reader())
 

@@ -178,7 +178,7 @@ class KeptAndRestored(RuleBasedStateMachine):
         assert told(self.memory) == told_by_log(self.memory)
         version = restored(self.memory)
         assert version is None or version >= erased
-        assert space_of(self.memory).checkpoint_writer.trouble is None  # type: ignore[union-attr]
+        assert space_of(self.memory).log_state.checkpoint_writer.trouble is None  # type: ignore[union-attr]
 
     @rule(played=st.lists(any_commands(), max_size=6))
     def go_on_from_one(self, played: Sequence[Command]) -> None:

@@ -96,7 +96,7 @@ class World:
     def now(self) -> StateDict:
         """Return the whole state, as of the last event."""
         space = self.agent.space
-        space.catch_up()
+        space.snapshot()
         return state_of_view(live(space.state, active_us=0, instant_us=0))
 
     def then(self, share: float) -> int:

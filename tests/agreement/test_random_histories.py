@@ -200,8 +200,8 @@ class KernelAgainstReference(RuleBasedStateMachine):
     @invariant()
     def columns_tell_what_the_reference_tells(self) -> None:
         space, plain = self.agents[0].space, self.checker.plain
-        space.catch_up()
-        assert state_of_view(space.live()) == state_of_reference(plain)
+        space.snapshot()
+        assert state_of_view(space.view()) == state_of_reference(plain)
         assert clock_of_columns(space.state) == clock_of_reference(plain)
 
     # --- the past -------------------------------------------------------------------------------
@@ -265,10 +265,9 @@ class KernelAgainstReference(RuleBasedStateMachine):
         if not hasattr(self, "checker"):
             return
         memory, space = self.agents[0].memory, self.agents[0].space
-        space.catch_up()
-        folded, now = rebuild(State(), read(self.log)), space.moment()
+        folded, now = rebuild(State(), read(self.log)), space.caller.moment(space.snapshot())
         view = live(folded, active_us=now.active_us, instant_us=now.recorded_us)
-        assert state_of_view(view) == state_of_view(space.live(now))
+        assert state_of_view(view) == state_of_view(space.view(now))
         assert clock_of_columns(folded) == clock_of_columns(space.state)
         assert envelopes_of_columns(folded) == envelopes_of_columns(space.state)
         for decision in self.checker.seen:

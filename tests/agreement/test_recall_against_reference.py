@@ -114,12 +114,12 @@ class Talk:
 
     def now(self) -> tuple[View, PlainState]:
         """Return the live view, and the reference at the same point."""
-        self.agent.space.catch_up()
-        return self.agent.space.live(), fold(read(self.store.log("default")))
+        self.agent.space.snapshot()
+        return self.agent.space.view(), fold(read(self.store.log("default")))
 
     def then(self, version: int) -> tuple[View, PlainState]:
         """Return the view as of a version of the whole log, and the log folded so far."""
-        self.agent.space.catch_up()
+        self.agent.space.snapshot()
         cut = fold(read(self.store.log("default"))[: version + 1])
         return as_of(self.agent.space.state, version), cut
 

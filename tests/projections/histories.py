@@ -92,7 +92,7 @@ def _play(agents: Sequence[Agent], turns: Sequence[Sequence[Command]]) -> None:
     for place, turn in enumerate(turns):
         agent = agents[place % 3 == 2]
         for command in turn:
-            agent.space.catch_up()
+            agent.space.snapshot()
             log = read(agent.space.log)
             decisions = [
                 decision_id(each.version) for each in log if isinstance(each.event, RecallRecorded)

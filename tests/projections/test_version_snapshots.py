@@ -134,9 +134,9 @@ def test_learning_does_not_change_the_active_blocks() -> None:
     world = World()
     world.memory.learn("bees")
     world.memory.consolidate()
-    before = world.agent.space.live().present
+    before = world.agent.space.view().present
     world.memory.learn("and a cake")
-    assert world.agent.space.live().present is before
+    assert world.agent.space.view().present is before
 
 
 def test_only_the_most_recent_snapshots_are_cached() -> None:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from mnemic.adapters.ann.graphs import GraphBuilder, Graphs
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.results import RecallResult
@@ -19,7 +19,7 @@ SMALL = Graphs(always=True, least=8, sizes=(8, 32))
 QUESTION = "the lamp of keeper 7"
 
 
-def space_of(memory: SyncMemory) -> CommandExecutor:
+def space_of(memory: SyncMemory) -> SessionHandle:
     return memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 

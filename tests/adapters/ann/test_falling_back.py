@@ -28,9 +28,8 @@ WANTED = [SMALL, evolve(SMALL, always=False), evolve(SMALL, builds=False)]
 def without_the_library(memory: SyncMemory, why: str, wanted: Graphs) -> None:
     """Let the memory find that the library cannot be used."""
     space, graphs = space_of(memory), graphs_of(memory)
-    space.graphs = GraphBuilder(
+    space.log_state.graphs = GraphBuilder(
         wanted,
-        state_lock=space.state_lock,
         index=graphs._index,  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         folder=graphs._folder,  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         refusal=lambda: why,

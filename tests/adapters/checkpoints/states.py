@@ -7,19 +7,19 @@ from pathlib import Path
 from mnemic.adapters.checkpoints.writer import CheckpointWriter
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.projections.state.checkpoint import freeze
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
 
 
-def space_of(memory: SyncMemory) -> CommandExecutor:
+def space_of(memory: SyncMemory) -> SessionHandle:
     return memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def told(memory: SyncMemory) -> dict[str, tuple[str, bytes]]:
     """Return the state of an open memory, part by part."""
-    space_of(memory).catch_up()
+    space_of(memory).snapshot()
     return _parts(space_of(memory).state)
 
 
@@ -29,14 +29,14 @@ def told_by_log(memory: SyncMemory) -> dict[str, tuple[str, bytes]]:
 
 
 def checkpoint_writer_of(memory: SyncMemory) -> CheckpointWriter:
-    checkpoint_writer = space_of(memory).checkpoint_writer
+    checkpoint_writer = space_of(memory).log_state.checkpoint_writer
     assert checkpoint_writer is not None
     return checkpoint_writer
 
 
 def restored(memory: SyncMemory) -> int | None:
     """Return the version of the checkpoint that a memory was opened from."""
-    checkpoint_writer = space_of(memory).checkpoint_writer
+    checkpoint_writer = space_of(memory).log_state.checkpoint_writer
     return None if checkpoint_writer is None else checkpoint_writer.restored
 
 

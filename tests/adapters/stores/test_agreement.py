@@ -58,7 +58,7 @@ def answer(store: Store, step: Step) -> object:
                 for at, slot, owners in step.places
             ],
             after=log.head(),
-            command=step.command,
+            commands=() if step.command is None else (step.command,),
             erase=step.erase,
             erase_all=step.erase_all,
         )

@@ -19,7 +19,7 @@ SIZES = st.integers(1, 8)
 
 
 def written(entries: Sequence[Record]) -> tuple[list[Row], Head]:
-    entry = staged("1", chain.EMPTY, entries, payloads=(), command=None, erase=(), erase_all=False)
+    entry = staged("1", chain.EMPTY, entries, payloads=(), commands=(), erase=(), erase_all=False)
     rows: list[Row] = [(s.originator_version, s.topic, s.state) for s in entry.stored]
     return rows, entry.after
 

@@ -67,7 +67,7 @@ def append_for_ever(address: str, seed: int, acknowledged: int) -> NoReturn:
                 [Record(version, "thing-noted.1", b"{%d}" % version) for version in versions],
                 [PayloadRow(v, 0, f"p{v}", bytes(32), ("o",), b"%d" % v) for v in versions],
                 after=log.head(),
-                command=CommandRow(f"until {last}", b"", first, last),
+                commands=(CommandRow(f"until {last}", b"", first, last),),
             )
         os.write(acknowledged, b"%d\n" % last)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import open_space
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
@@ -113,7 +113,7 @@ REFUSED: dict[str, tuple[str, Bad]] = {
 
 
 @pytest.fixture
-def space() -> CommandExecutor:
+def space() -> SessionHandle:
     _, space = open_space(
         MemoryStore(),
         space="default",
@@ -128,7 +128,7 @@ def space() -> CommandExecutor:
 
 
 @pytest.fixture
-def memory(space: CommandExecutor) -> Generator[SyncMemory]:
+def memory(space: SessionHandle) -> Generator[SyncMemory]:
     with SyncMemory(space, embedder=HashEmbedder(16)) as memory:
         memory.start_session()
         yield memory
@@ -149,20 +149,20 @@ def ids(memory: SyncMemory) -> dict[str, str]:
 
 @pytest.mark.parametrize("bad", REFUSED)
 def test_a_refused_command_leaves_log_and_state_as_they_were(
-    bad: str, memory: SyncMemory, ids: dict[str, str], space: CommandExecutor
+    bad: str, memory: SyncMemory, ids: dict[str, str], space: SessionHandle
 ) -> None:
     code, ask = REFUSED[bad]
-    before = space.log.head(), state_of_view(space.live()), space.session
+    before = space.log.head(), state_of_view(space.view()), space.session
     clock = clock_of_columns(space.state)
     with pytest.raises(Refused) as caught:
         ask(memory, ids)
     assert caught.value.code == code
     assert caught.value.recovery
-    assert (space.log.head(), state_of_view(space.live()), space.session) == before
+    assert (space.log.head(), state_of_view(space.view()), space.session) == before
     assert clock_of_columns(space.state) == clock
 
 
-def test_the_end_of_no_session_is_refused(memory: SyncMemory, space: CommandExecutor) -> None:
+def test_the_end_of_no_session_is_refused(memory: SyncMemory, space: SessionHandle) -> None:
     memory.learn("this waits, and goes on waiting")
     memory.end_session()
     memory.learn("this waits, and goes on waiting for longer")
@@ -174,9 +174,9 @@ def test_the_end_of_no_session_is_refused(memory: SyncMemory, space: CommandExec
 
 
 def test_the_items_of_a_batch_are_refused_one_by_one(
-    memory: SyncMemory, ids: dict[str, str], space: CommandExecutor
+    memory: SyncMemory, ids: dict[str, str], space: SessionHandle
 ) -> None:
-    before = state_of_view(space.live())
+    before = state_of_view(space.view())
     result = memory.learn_many(["", {"content": "x", "tags": "not a list"}, {"words": "x"}])
     assert [refused.code for refused in result.refused] == [
         "content-empty",
@@ -189,4 +189,4 @@ def test_the_items_of_a_batch_are_refused_one_by_one(
         ids["old"]: "block-not-active",
         ids["new"]: "block-in-inbox",
     }
-    assert state_of_view(space.live()) == before
+    assert state_of_view(space.view()) == before

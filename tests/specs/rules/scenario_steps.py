@@ -46,8 +46,8 @@ import attrs
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.embedders.hashing import ScriptedEmbedder, with_cosine
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import open_space
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
@@ -90,7 +90,7 @@ class Stage:
         if "active" in given:
             self.memory.consolidate()
 
-    def _opened(self, row: Row | None) -> CommandExecutor:
+    def _opened(self, row: Row | None) -> SessionHandle:
         _, space = open_space(
             self.store,
             space="default",
@@ -101,7 +101,7 @@ class Stage:
             synchronous="normal",
             read_only=row is None,
         )
-        space.catch_up()
+        space.snapshot()
         return space
 
     # --- steps ------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def _ends(edge: Mapping[str, Any]) -> tuple[str, str]:
     return edge["source_id"], edge["target_id"]
 
 
-def _state(space: CommandExecutor) -> StateDict:
+def _state(space: SessionHandle) -> StateDict:
     return state_of_view(live(space.state, active_us=0, instant_us=0))
 
 

@@ -111,7 +111,6 @@ class GraphBuilder:
 
     Args:
         wanted: Which graphs; None: none.
-        state_lock: What is held while the state changes.
         index: Returns the index in force; None while there is none.
         folder: Returns where the files are; None: nowhere.
         refusal: Returns why no graph can be made; None if it can.
@@ -121,14 +120,14 @@ class GraphBuilder:
         self,
         wanted: Graphs | None,
         *,
-        state_lock: RLock,
         index: Callable[[], VectorIndex | None],
         folder: Callable[[], GraphFolder | None] = lambda: None,
         refusal: Callable[[], str | None] = obstacle,
     ) -> None:
         self.wanted = wanted
         self._alerts: list[str] = []
-        self._state_lock = state_lock
+        self._lock = RLock()
+        """Protects the fields below; never held while a graph is built."""
         self._index = index
         self._folder = folder
         self._costs = None if wanted is None else wanted.costs
@@ -150,29 +149,35 @@ class GraphBuilder:
     # --- searching ------------------------------------------------------------------------------
 
     def near(self) -> Proximity | None:
-        """Return the search over near blocks as of now; the state lock is held.
+        """Return the search over near blocks as of now.
 
         It keeps using the same graphs, even if others are built meanwhile.
         """
+        if self.wanted is None:
+            return None
+        with self._lock:
+            return self._proximity(self.wanted)
+
+    def _proximity(self, wanted: Graphs) -> Proximity | None:
         index = self._index()
-        if self.wanted is None or index is None or index.rows < self.wanted.least:
+        if index is None or index.rows < wanted.least:
             return None
         if index is not self._of:
             self._forget(index)
             self._costs = self._costs or _measured.get(index.dimension)
         self._asked += 1
-        self._consider(self.wanted, index)
+        self._consider(wanted, index)
         for alert in self.alerts[self._warned :]:
             self._warned += 1
             warnings.warn(alert, RuntimeWarning, stacklevel=2)
         if not self._segments:
             return None
-        costs = None if self.wanted.always else self._costs
+        costs = None if wanted.always else self._costs
         return Proximity(index=index, segments=self._segments, costs=costs)
 
     def search(self) -> Search:
         """Return how near vectors are found at present."""
-        with self._state_lock:
+        with self._lock:
             index, folder, wanted = self._index(), self._folder(), self.wanted
             asked = self._segments if index is self._of else ()
             reads = folder is not None and folder.reads
@@ -230,7 +235,7 @@ class GraphBuilder:
     # --- loading --------------------------------------------------------------------------------
 
     def _take_up(self, index: VectorIndex) -> None:
-        """Load every graph of these vectors that exists as a file; the state lock is held."""
+        """Load every graph of these vectors that exists as a file; the lock is held."""
         folder, trouble = self._folder(), self._refusal()
         if trouble is not None:
             self._stop(trouble)
@@ -264,7 +269,7 @@ class GraphBuilder:
 
     def _make_one(self, wanted: Graphs, turn: int) -> bool:
         """Load or build the next graph; return False if there is nothing left to do."""
-        with self._state_lock:
+        with self._lock:
             index = self._of
             if not self._is_wanted(turn) or index is None:
                 return False
@@ -280,7 +285,7 @@ class GraphBuilder:
             self._costs = measured(graph, rows)
             if not wanted.always:
                 return True
-        with self._state_lock:
+        with self._lock:
             if turn != self._turn:
                 return False
             self._segments = joined(self._segments, Segment(span=span, graph=graph))
@@ -298,13 +303,13 @@ class GraphBuilder:
             folder.write(place, graph.parts())
         except OSError as error:
             self._alerts.append(f"graphs are built anew whenever this space is opened: {error}")
-        with self._state_lock:
+        with self._lock:
             if turn != self._turn:
                 folder.clear()
 
     def _sweep(self, wanted: Graphs, folder: GraphFolder, turn: int) -> None:
         """Once all graphs are complete, remove the files of others."""
-        with self._state_lock:
+        with self._lock:
             index, segments = self._of, self._segments
             if turn != self._turn or index is None or self._missing(wanted, index) is not None:
                 return
@@ -315,28 +320,30 @@ class GraphBuilder:
     # --- discarding -----------------------------------------------------------------------------
 
     def erased(self) -> None:
-        """Discard every graph: text has been erased. The state lock is held."""
-        self._forget(None)
-        folder = self._folder()
-        if folder is not None and folder.destroys:
-            folder.clear()
+        """Discard every graph: text has been erased."""
+        with self._lock:
+            self._forget(None)
+            folder = self._folder()
+            if folder is not None and folder.destroys:
+                folder.clear()
 
     def replaced(self) -> None:
-        """Discard every graph of this process: the log is another one. The state lock is held."""
-        self._forget(None)
+        """Discard every graph of this process: the log is another one."""
+        with self._lock:
+            self._forget(None)
 
     def _forget(self, index: VectorIndex | None) -> None:
         self._turn += 1
         self._of, self._segments, self._places = index, (), {}
 
     def finish(self) -> None:
-        """Wait for the build in progress. The state lock is not held."""
+        """Wait for the build in progress. The lock is not held."""
         if self._thread is not None:
             self._thread.join()
 
     def close(self) -> None:
-        """Stop the build in progress, and begin nothing more. The state lock is not held."""
-        with self._state_lock:
+        """Stop the build in progress, and begin nothing more. The lock is not held."""
+        with self._lock:
             self._turn += 1
             self._stopped = True
         self.finish()

@@ -19,10 +19,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as release_of
 from pathlib import Path
-from threading import RLock
 
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.directory import CheckpointDirectory
@@ -76,7 +76,7 @@ class CheckpointWriter:
         log: Log,
         checkpoint_directory: CheckpointDirectory,
         *,
-        state_lock: RLock,
+        state_lock: AbstractContextManager[object],
         state: Callable[[], State],
         payloads: Callable[[], int],
         head: Callable[[], Head] = lambda: EMPTY,

@@ -10,9 +10,9 @@ import numpy as np
 from attrs import evolve
 
 from mnemic.adapters.codec.erasures import Erasures
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.idempotency import RequestCheck
 from mnemic.adapters.inprocess.engine.payload_check import payloads_missing
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
@@ -31,7 +31,7 @@ LIMIT_MAX = 1000
 PROGRESS_EVERY = 1000
 
 
-def entries(space: CommandExecutor, *, after: int = -1, limit: int = 100) -> tuple[LogEntry, ...]:
+def entries(space: SessionHandle, *, after: int = -1, limit: int = 100) -> tuple[LogEntry, ...]:
     """Return up to *limit* events after version *after*, in order.
 
     Raises:
@@ -42,11 +42,11 @@ def entries(space: CommandExecutor, *, after: int = -1, limit: int = 100) -> tup
         raise FieldRefused(f"after must be a version, got {after!r}", field="after")
     after = max(after, -1)
     # Never beyond the folded state: a damaged log that was opened read-only ends there.
-    upto = min(after + limit, space.state.version)
+    upto = min(after + limit, space.log_state.version)
     return tuple(moment(recorded) for recorded in space.recorded(after, upto))
 
 
-def latest(space: CommandExecutor, version: int, *, limit: int = 100) -> tuple[LogEntry, ...]:
+def latest(space: SessionHandle, version: int, *, limit: int = 100) -> tuple[LogEntry, ...]:
     """Return the last *limit* events up to *version*, in order.
 
     Raises:
@@ -58,7 +58,7 @@ def latest(space: CommandExecutor, version: int, *, limit: int = 100) -> tuple[L
 
 
 def behind(
-    space: CommandExecutor, view: View, block_id: str, *, limit: int = 100
+    space: SessionHandle, view: View, block_id: str, *, limit: int = 100
 ) -> tuple[LogEntry, ...]:
     """Return the last *limit* events that changed a block or its edges, in order.
 
@@ -67,7 +67,7 @@ def behind(
     """
     _check_limit(limit)
     number = find(view, block_id)
-    catalogue, graph = space.state.catalogue, space.state.graph
+    catalogue, graph = view.state.catalogue, view.state.graph
     tables = (catalogue.life, catalogue.strength, catalogue.evidence, catalogue.uses)
     touched = [table.touched(number) for table in tables]
     touched += [graph.rows.touched(pair) for pair in graph.incident[number]]
@@ -85,7 +85,7 @@ def _check_limit(limit: int) -> None:
 
 
 def verify(
-    space: CommandExecutor, progress: Callable[[int, int], None] | None = None
+    space: SessionHandle, progress: Callable[[int, int], None] | None = None
 ) -> Verification:
     """Walk the whole log: chain, codec, payload MACs, and payloads missing without an erasure.
 
@@ -108,13 +108,13 @@ def verify(
     return found
 
 
-def _check_history(space: CommandExecutor) -> None:
+def _check_history(space: SessionHandle) -> None:
     """Refuse a log that is another one by now; whether it can be read is reported by a walk."""
     with suppress(LogCorrupt):
         space.check_history()
 
 
-def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | None) -> Verification:
+def _verified(space: SessionHandle, progress: Callable[[int, int], None] | None) -> Verification:
     """Walk it once."""
     events = payloads = 0
     walk, requests = Erasures(space.codec), RequestCheck(space.log)
@@ -165,7 +165,7 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
     )
 
 
-def _damaged(space: CommandExecutor, version: int, problem: str, payloads: int) -> Verification:
+def _damaged(space: SessionHandle, version: int, problem: str, payloads: int) -> Verification:
     return Verification(
         events=version,
         head=space.log.head().digest.hex(),

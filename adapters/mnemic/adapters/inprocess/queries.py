@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mnemic.adapters.inprocess import history
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import reevaluation
@@ -50,7 +50,7 @@ from mnemic.projections.view.block_results import block_result, find
 class Queries(ABC):
     """Read-only queries over one space at one point."""
 
-    _space: CommandExecutor
+    _space: SessionHandle
 
     @abstractmethod
     def _view(self) -> View:
@@ -63,19 +63,16 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
-        with self._space.state_lock:
-            view = self._view()
-            return block_result(view, find(view, block_id))
+        view = self._view()
+        return block_result(view, find(view, block_id))
 
     def _ids(self) -> list[BlockId]:
         """Return the id of every block, sorted."""
-        with self._space.state_lock:
-            return blocks.ids(self._view())
+        return blocks.ids(self._view())
 
     def _embedder(self) -> EmbedderIdentity | None:
         """Return the embedder in force, as the log names it."""
-        with self._space.state_lock:
-            return self._view().embedder
+        return self._view().embedder
 
     @operation("GET ./blocks", "Blocks")
     def blocks(
@@ -101,17 +98,16 @@ class Queries(ABC):
                 start. Any whole number.
             limit: Most blocks of the page. Range: 1 to 1000.
         """
-        with self._space.state_lock:
-            return blocks.blocks(
-                self._view(),
-                tag=tag,
-                category=category,
-                author=author,
-                thread=thread,
-                status=status,
-                after=after,
-                limit=limit,
-            )
+        return blocks.blocks(
+            self._view(),
+            tag=tag,
+            category=category,
+            author=author,
+            thread=thread,
+            status=status,
+            after=after,
+            limit=limit,
+        )
 
     @operation("GET ./blocks/{block_id}/edges", "Edges")
     def edges(self, block_id: str) -> tuple[Edge, ...]:
@@ -120,20 +116,17 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
-        with self._space.state_lock:
-            return blocks.edges(self._view(), block_id)
+        return blocks.edges(self._view(), block_id)
 
     @operation("GET ./near-duplicates", "Blocks")
     def near_duplicates(self) -> tuple[tuple[Block, Block, float], ...]:
         """Return the recorded near-duplicate pairs of active blocks, and their cosine."""
-        with self._space.state_lock:
-            return blocks.near_duplicates(self._view())
+        return blocks.near_duplicates(self._view())
 
     @operation("GET ./edges/pending", "Edges")
     def pending_connections(self) -> tuple[Edge, ...]:
         """Return the connections that wait under the degree cap, oldest first."""
-        with self._space.state_lock:
-            return blocks.pending_connections(self._view())
+        return blocks.pending_connections(self._view())
 
     @operation("GET ./compositions/{composition_id}", "Compositions")
     def composition(self, composition_id: str) -> Composition:
@@ -142,8 +135,7 @@ class Queries(ABC):
         Raises:
             CompositionNotFound: No composition has this id.
         """
-        with self._space.state_lock:
-            return compositions.composition(self._view(), composition_id)
+        return compositions.composition(self._view(), composition_id)
 
     @operation("GET ./compositions", "Compositions")
     def ledger(self, *, of: str | None = None, limit: int = 10) -> tuple[Composition, ...]:
@@ -156,8 +148,7 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
-        with self._space.state_lock:
-            return compositions.listed(self._view(), block=of, limit=limit)
+        return compositions.listed(self._view(), block=of, limit=limit)
 
     @operation("GET ./blocks/{block_id}/composed-with", "Compositions")
     def composed_with(self, block_id: str, *, limit: int = 10) -> tuple[ComposedNeighbour, ...]:
@@ -170,8 +161,7 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
-        with self._space.state_lock:
-            return compositions.neighbours(self._view(), block_id, limit=limit)
+        return compositions.neighbours(self._view(), block_id, limit=limit)
 
     @operation("GET ./blocks/{block_id}/analogies", "Compositions")
     def analogies(self, block_id: str, *, limit: int = 10) -> tuple[Analogy, ...]:
@@ -185,8 +175,7 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
-        with self._space.state_lock:
-            return analogy_listing.analogies(self._view(), block_id, limit=limit)
+        return analogy_listing.analogies(self._view(), block_id, limit=limit)
 
     @operation("GET ./blocks/{block_id}/compare/{other_id}", "Compositions")
     def compare(self, block_id: str, other_id: str) -> Analogy:
@@ -195,8 +184,7 @@ class Queries(ABC):
         Raises:
             BlockNotFound: One was not learned by now.
         """
-        with self._space.state_lock:
-            return analogy_listing.compare(self._view(), block_id, other_id)
+        return analogy_listing.compare(self._view(), block_id, other_id)
 
     @operation("GET ./frontier", "Compositions")
     def frontier(
@@ -223,18 +211,17 @@ class Queries(ABC):
             FieldRefused: An argument is invalid.
             DecisionNotFound: No recorded recall has this id.
         """
-        with self._space.state_lock:
-            now = then = self._view()
-            if decision is not None:
-                then = decision_records.view_before(self._space, now, decision)
-            return frontier(
-                then,
-                mode=mode,
-                tags=tags,
-                limit=limit,
-                size=size,
-                until=None if decision is None else now,
-            )
+        now = then = self._view()
+        if decision is not None:
+            then = decision_records.view_before(self._space, now, decision)
+        return frontier(
+            then,
+            mode=mode,
+            tags=tags,
+            limit=limit,
+            size=size,
+            until=None if decision is None else now,
+        )
 
     @operation("GET ./diff", "The past")
     def diff(self, before: Point, after: Point = NOW, *, limit: int = 50) -> DiffResult:
@@ -253,13 +240,12 @@ class Queries(ABC):
             FieldRefused: A point or the limit is invalid, or *after* is the earlier one.
             PointOutOfRange, DecisionNotFound: There is no such point.
         """
-        with self._space.state_lock:
-            now = self._view()
-            points = [
-                view_of_point(self._space, now, name, point)
-                for name, point in (("before", before), ("after", after))
-            ]
-            return differences.difference(points[0], points[1], limit=limit)
+        now = self._view()
+        points = [
+            view_of_point(self._space, now, name, point)
+            for name, point in (("before", before), ("after", after))
+        ]
+        return differences.difference(points[0], points[1], limit=limit)
 
     @operation("GET ./timeline", "The past")
     def timeline(
@@ -276,8 +262,7 @@ class Queries(ABC):
         Raises:
             FieldRefused: An argument is invalid.
         """
-        with self._space.state_lock:
-            return timeline_listing.timeline(self._view(), bins=bins, after=after, limit=limit)
+        return timeline_listing.timeline(self._view(), bins=bins, after=after, limit=limit)
 
     @operation("POST ./descent", "The past")
     def descent(
@@ -303,23 +288,18 @@ class Queries(ABC):
         """
         selection = Selection.parse(selector)
         check_page(limit, after)
-        with self._space.state_lock:
-            view = self._view()
-            selection.blocks(view)  # refuses unknown blocks
-            upto = view.point.version
-            versions = reevaluation.versions(self._space, *FOLLOWED_KINDS, upto=upto)
-        lineage = Lineage.of(selection, self._space.state.catalogue.ids)
+        view = self._view()
+        selection.blocks(view)  # refuses unknown blocks
+        versions = reevaluation.versions(view, *FOLLOWED_KINDS)
+        lineage = Lineage.of(selection, view.state.catalogue.ids)
         for recorded in reevaluation.events(self._space, versions):
             lineage.take(recorded)
-        with self._space.state_lock:
-            view = as_of(self._space.state, upto)
-            return listed(view, lineage, after=after, limit=limit)
+        return listed(as_of(view.state, view.version), lineage, after=after, limit=limit)
 
     @operation("GET .", "Spaces")
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""
-        with self._space.state_lock:
-            return blocks.status(self._view(), self._space.log.name)
+        return blocks.status(self._view(), self._space.log.name)
 
     @operation("GET ./history", "The past")
     def history(self, *, of: str | None = None, limit: int = 100) -> tuple[LogEntry, ...]:
@@ -332,19 +312,17 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
-        with self._space.state_lock:
-            view = self._view()
-            if of is not None:
-                return history.behind(self._space, view, of, limit=limit)
-            return history.latest(self._space, view.point.version, limit=limit)
+        view = self._view()
+        if of is not None:
+            return history.behind(self._space, view, of, limit=limit)
+        return history.latest(self._space, view.version, limit=limit)
 
     @operation("GET ./log", "The past")
     def log(self, *, after: int = -1, limit: int = 100) -> tuple[LogEntry, ...]:
         """Return up to *limit* events after version *after*, in order."""
-        with self._space.state_lock:
-            upto = self._view().point.version
-            found = history.entries(self._space, after=after, limit=limit)
-            return tuple(entry for entry in found if entry.version <= upto)
+        upto = self._view().version
+        found = history.entries(self._space, after=after, limit=limit)
+        return tuple(entry for entry in found if entry.version <= upto)
 
 
 def known_ids(known: Queries) -> list[BlockId]:

@@ -219,8 +219,9 @@ class SyncMemory(
         command = Command("start_session", {}, command_id)
 
         def decide(view: View, _: Instant) -> Decision[SessionId]:
-            space.check_no_session()  # another caller on this session handle may have been first
-            return decide_start_session(view, SessionId(space.entropy.token(8).hex()))
+            # Another caller on this session handle may have been first.
+            space.caller.check_no_session(view.open_sessions())
+            return decide_start_session(view, SessionId(space.caller.entropy.token(8).hex()))
 
         def again(row: CommandRow) -> Outcome:
             # A caller that missed the answer continues the session that it started then.
@@ -228,11 +229,10 @@ class SyncMemory(
             space.session = space.session or before.result
             return before
 
-        with space.state_lock:
-            repeated = space.remembered(command)
-            before = None if repeated is None else again(repeated)
-            if before is None:
-                space.check_no_session()
+        repeated = space.remembered(command)
+        before = None if repeated is None else again(repeated)
+        if before is None:
+            space.caller.check_no_session(space.snapshot().sessions)
         outcome = before or space.execute(command, decide, again=again)
         if outcome.events:
             self._recent = RecentIds()
@@ -288,12 +288,12 @@ class SyncMemory(
 
     def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:
         space = self._space
-        with space.state_lock:
-            timeline = space.state.timeline
-            active_us = int(timeline.active_us.values[version])
-            started = timeline.sessions.at(version - 1).get(session, version)
-            promoted = versions(space, BlocksPromoted, after=started, upto=version)
-            revised = versions(space, BlockSuperseded, after=started, upto=version)
+        now = space.view()
+        timeline = now.state.timeline
+        active_us = int(timeline.active_us.values[version])
+        started = timeline.sessions.at(version - 1).get(session, version)
+        promoted = versions(now, BlocksPromoted, after=started, upto=version)
+        revised = versions(now, BlockSuperseded, after=started, upto=version)
         changes = [space.event_at(each) for each in sorted((*promoted, *revised))]
         events = [each.event for each in changes if each is not None]
         return SessionResult(
@@ -320,8 +320,7 @@ class SyncMemory(
         outcome = self._open().prepared(Command("curate", {}, command_id), decide_curate)
         event = first_of(outcome.events, Curated)
         if event is None:
-            with self._space.state_lock:
-                return CurateResult(total_edges_after=len(self._space.live().pairs()))
+            return CurateResult(total_edges_after=len(self._space.view().pairs()))
         return CurateResult(
             archived=len(event.archived),
             edges_pruned=len(event.pruned),
@@ -350,15 +349,16 @@ class SyncMemory(
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""
-        status, graphs, damage = super().status(), self._space.graphs, self._space.damage
+        log_state = self._space.log_state
+        status, graphs, damage = super().status(), log_state.graphs, log_state.damage
         if damage is not None:
             alert = f"{EARLY_ALERT} {damage.facts['version']}: {damage}"
             status = evolve(status, alerts=(*status.alerts, alert))
-        replaced = self._space.replaced
+        replaced = log_state.replaced
         if replaced is not None:
             alert = f"since this memory was opened, {replaced.message}"
             status = evolve(status, alerts=(*status.alerts, alert))
-        missing = self._space.missing
+        missing = log_state.missing
         if missing is not None:
             status = evolve(status, alerts=(*status.alerts, f"{LOST_ALERT}: {missing}"))
         if graphs is None:
@@ -369,8 +369,7 @@ class SyncMemory(
     @operation("GET ./policy", "Upkeep")
     def policy(self) -> Policy:
         """The policy in force."""
-        with self._space.state_lock:
-            return self._view().policy
+        return self._view().policy
 
     # --- the past ---------------------------------------------------------------------------
 
@@ -396,7 +395,6 @@ class SyncMemory(
             PointOutOfRange, DecisionNotFound, FieldRefused: See each.
         """
         space = self._open()
-        space.catch_up()
         view = view_at(space, hour=hour, version=version, at=at, decision=decision, now=now)
         return SyncView(space, self._models, view, self._scope)
 

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import TypeAlias
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
@@ -23,7 +23,7 @@ _HOURS = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?)\s*h")
 _DECISION = re.compile(r"d[0-9]+")
 
 
-def view_of_point(space: CommandExecutor, now: View, name: str, point: object) -> View:
+def view_of_point(space: SessionHandle, now: View, name: str, point: object) -> View:
     """Return the view at a point.
 
     Args:
@@ -48,8 +48,8 @@ def view_of_point(space: CommandExecutor, now: View, name: str, point: object) -
     return found
 
 
-def _view(space: CommandExecutor, now: View, name: str, point: object) -> View:
-    timeline, state = space.state.timeline, space.state
+def _view(space: SessionHandle, now: View, name: str, point: object) -> View:
+    state, timeline = now.state, now.state.timeline
     word = point.strip() if isinstance(point, str) else ""
     if _DECISION.fullmatch(word):
         return decision_records.view_before(space, now, word)

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.recall import decision_records, recalling
 from mnemic.adapters.inprocess.recall.references import (
@@ -43,7 +43,7 @@ class SyncView(Queries):
 
     def __init__(
         self,
-        space: CommandExecutor,
+        space: SessionHandle,
         models: Models,
         view: View,
         scope: Mapping[str, str] | None = None,
@@ -52,23 +52,21 @@ class SyncView(Queries):
         self._scope = checked_scope(scope)
         self._models = models
         self._fixed = view
-        self._replacements = space.replacements
+        self._replacements = space.log_state.replacements
 
     def _view(self) -> View:
-        with self._space.state_lock:
-            if not self._space.is_closed:
-                self._space.catch_up()  # others may have erased words that this view shows
-            self._space.check_unreplaced(self._replacements)
-            if self._fixed.state is not self._space.state:
-                # The log was replayed after an erasure: the text is gone from every view.
-                point = self._fixed.point
-                self._fixed = as_of(
-                    self._space.state,
-                    point.version,
-                    active_us=point.active_us,
-                    instant_us=point.instant_us,
-                )
-            return self._fixed
+        log_state = self._space.log_state
+        if not log_state.is_closed:
+            self._space.snapshot()  # others may have erased text that this view shows
+        log_state.check_unreplaced(self._replacements)
+        state, fixed = log_state.published.snapshot.state, self._fixed
+        if fixed.state is not state:
+            # The log was folded again after an erasure: the text is gone from every view.
+            point = fixed.point
+            fixed = self._fixed = as_of(
+                state, point.version, active_us=point.active_us, instant_us=point.instant_us
+            )
+        return fixed
 
     @property
     def version(self) -> int:
@@ -110,10 +108,9 @@ class SyncView(Queries):
             suggest=suggest,
         ).checked()
         vector = question_vector(self._view().embedder, request, self._models)
-        with self._space.state_lock:
-            view = self._view()
-            found = answer(view, request, vector, self._models)
-            return recalling.suggested(view, request, found.result)
+        view = self._view()
+        found = answer(view, request, vector, self._models)
+        return recalling.suggested(view, request, found.result)
 
     def deep_reference(self, query: str, *, depth: int = DEPTH) -> DeepReference:
         """Return what memory held about a question here, without an analyst; nothing is recorded.
@@ -131,8 +128,7 @@ class SyncView(Queries):
             vector=question_vector(adopted, request, self._models),
             models=self._models,
         )
-        with self._space.state_lock:
-            return reference(self._view(), asked)
+        return reference(self._view(), asked)
 
 
 def known_at(view: SyncView, version: int, now: str | datetime | None = None) -> SyncView:
@@ -150,20 +146,19 @@ def known_at(view: SyncView, version: int, now: str | datetime | None = None) ->
         FieldRefused, PointOutOfRange: The log has no such version.
     """
     space = view._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    with space.state_lock:
-        point = view._view().point  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        known = space.state.timeline.checked_version(_whole(version))
-        fixed = as_of(
-            space.state,
-            min(known, point.version),
-            active_us=point.active_us,
-            instant_us=instant("now", now),
-        )
+    shown = view._view()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    known = shown.state.timeline.checked_version(_whole(version))
+    fixed = as_of(
+        shown.state,
+        min(known, shown.version),
+        active_us=shown.point.active_us,
+        instant_us=instant("now", now),
+    )
     return SyncView(space, view._models, fixed, view._scope)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def view_at(
-    space: CommandExecutor,
+    space: SessionHandle,
     *,
     hour: float | None,
     version: int | None,
@@ -183,20 +178,19 @@ def view_at(
             recovery="Give exactly one of hour, version, at and decision.",
         )
     now_us = instant("now", now)
-    with space.state_lock:
-        if decision is not None:
-            return recorded_recalls.view_of(
-                space.state, decision_records.decision(space, decision)[1], now_us
-            )
-        active_us = None
-        if hour is not None:
-            active_us = _active_us(hour)
-            found = space.state.timeline.version_at_hour(active_us)
-        elif version is not None:
-            found = space.state.timeline.checked_version(_whole(version))
-        else:
-            found = space.state.timeline.version_at_instant(_required(at))
-        return as_of(space.state, found, active_us=active_us, instant_us=now_us)
+    state = space.snapshot().state
+    if decision is not None:
+        event = decision_records.decision(space, decision)[1]
+        return recorded_recalls.view_of(state, event, now_us)
+    active_us = None
+    if hour is not None:
+        active_us = _active_us(hour)
+        found = state.timeline.version_at_hour(active_us)
+    elif version is not None:
+        found = state.timeline.checked_version(_whole(version))
+    else:
+        found = state.timeline.version_at_instant(_required(at))
+    return as_of(state, found, active_us=active_us, instant_us=now_us)
 
 
 def _active_us(hour: object) -> int:

@@ -53,9 +53,10 @@ class MemoryRecorder(POPOAggregateRecorder):
         entry: Entry = kwargs["entry"]
         if space.head != entry.before:
             raise moved(entry.before, space.head)
-        if entry.command is not None and entry.command.id in space.commands:
+        known = [each.id for each in entry.commands if each.id in space.commands]
+        if known:
             raise CommandIdReused(
-                f"command {entry.command.id!r} is already remembered", command_id=entry.command.id
+                f"command {known[0]!r} is already remembered", command_id=known[0]
             )
         super()._assert_uniqueness(stored_events)
 
@@ -69,8 +70,7 @@ class MemoryRecorder(POPOAggregateRecorder):
         for payload in sorted(entry.payloads, key=lambda each: each.slot):
             row = (*space.payloads.get(payload.version, ()), payload)
             space.payloads[payload.version] = row
-        if entry.command is not None:
-            space.commands[entry.command.id] = entry.command
+        space.commands.update((each.id, each) for each in entry.commands)
         if entry.erase_all:
             space.payloads.clear()
         elif entry.erase:
@@ -224,7 +224,7 @@ class MemoryLog:
         payloads: Sequence[PayloadRow],
         *,
         after: Head,
-        command: CommandRow | None = None,
+        commands: Sequence[CommandRow] = (),
         erase: Sequence[str] = (),
         erase_all: bool = False,
     ) -> Head:
@@ -233,7 +233,7 @@ class MemoryLog:
         Raises:
             VersionConflict: If another writer was first.
             HistoryReplaced: If the log does not hold *after*.
-            CommandIdReused: If the command is remembered already.
+            CommandIdReused: If a command is remembered already.
             FieldRefused: If the records leave a gap or a payload has no record.
         """
         entry = staged(
@@ -241,7 +241,7 @@ class MemoryLog:
             after,
             records,
             payloads=payloads,
-            command=command,
+            commands=commands,
             erase=erase,
             erase_all=erase_all,
         )

@@ -116,7 +116,7 @@ class Log(Protocol):
         payloads: Sequence[PayloadRow],
         *,
         after: Head,
-        command: CommandRow | None = None,
+        commands: Sequence[CommandRow] = (),
         erase: Sequence[str] = (),
         erase_all: bool = False,
     ) -> Head:
@@ -127,7 +127,7 @@ class Log(Protocol):
             payloads: Of these records.
             after: The head that they were decided on. The log has to end there, version and digest,
                 in the transaction that writes them.
-            command: Stored in the same transaction.
+            commands: Stored in the same transaction.
             erase: Owners whose payloads are destroyed in the same transaction.
             erase_all: Destroy every payload of the space instead, the new ones included.
 

@@ -62,7 +62,7 @@ class Durability(ABC):
                 records(0, 3),
                 [payload(1, 0, "a")],
                 after=store.log("home").head(),
-                command=answered(2),
+                commands=(answered(2),),
             )
         with closing(self.store(kept)) as store:
             log = store.log("home", create=False)
@@ -78,7 +78,10 @@ class Durability(ABC):
     def test_acknowledged_appends_are_visible_before_close(self, kept: Path) -> None:
         with closing(self.store(kept)) as writing, closing(self.store(kept)) as reading:
             head = writing.log("home").append(
-                records(0, 2), [payload(0)], after=writing.log("home").head(), command=answered(0)
+                records(0, 2),
+                [payload(0)],
+                after=writing.log("home").head(),
+                commands=(answered(0),),
             )
             log = reading.log("home", create=False)
             assert (log.head(), log.command("command 0")) == (head, answered(0))
@@ -249,7 +252,7 @@ class Durability(ABC):
                     records(version - 1, 2),
                     [payload(version)],
                     after=log.head(),
-                    command=answered(version),
+                    commands=(answered(version),),
                 )
                 os.write(writes, b"%d\n" % version)
                 version += 2

@@ -44,7 +44,10 @@ class StagedSpaces(Durability):
         others = staging_stores() if self.persists else store
         with store.draft("home") as log:
             log.append(
-                records(0, 2), [payload(0)], after=log.head(), command=CommandRow("c", b"x", 0, 1)
+                records(0, 2),
+                [payload(0)],
+                after=log.head(),
+                commands=(CommandRow("c", b"x", 0, 1),),
             )
             log.append(records(2, 1), (), after=log.head())
             assert (log.name, store.spaces(), others.spaces()) == ("home", (), ())
@@ -71,7 +74,10 @@ class StagedSpaces(Durability):
         store = staging_stores()
         with pytest.raises(ZeroDivisionError), store.draft("home") as log:
             log.append(
-                records(0, 2), [payload(0)], after=log.head(), command=CommandRow("c", b"x", 0, 1)
+                records(0, 2),
+                [payload(0)],
+                after=log.head(),
+                commands=(CommandRow("c", b"x", 0, 1),),
             )
             raise ZeroDivisionError
         assert store.spaces() == ()

@@ -74,7 +74,7 @@ class StoreContract(StagedSpaces):
             records(0, 2, author="x"),
             [payload(0)],
             after=one.head(),
-            command=CommandRow("c", b"x", 0, 1),
+            commands=(CommandRow("c", b"x", 0, 1),),
         )
         two.append(records(0, 1, author="y"), [payload(0, 1)], after=two.head())
         two.append((), (), after=two.head(), erase_all=True)
@@ -145,7 +145,7 @@ class StoreContract(StagedSpaces):
                 records(1, 3, author="late"),
                 [payload(2)],
                 after=log.head(),
-                command=CommandRow("late", b"", 1, 3),
+                commands=(CommandRow("late", b"", 1, 3),),
                 erase_all=True,
             )
         assert (log.head(), log.command("late")) == (head, None)
@@ -184,11 +184,13 @@ class StoreContract(StagedSpaces):
                     records(known.version + 1, 1),
                     [payload(known.version + 1)],
                     after=known,
-                    command=CommandRow("late", b"", known.version + 1, known.version + 1),
+                    commands=(CommandRow("late", b"", known.version + 1, known.version + 1),),
                     erase_all=True,
                 )
         with pytest.raises(HistoryReplaced):
-            log.append((), (), after=same, command=CommandRow("late", b"", 1, 1), erase_all=True)
+            log.append(
+                (), (), after=same, commands=(CommandRow("late", b"", 1, 1),), erase_all=True
+            )
         assert (log.head(), log.command("late")) == (head, None)
         assert contents(log) == [(records(0, 1)[0], (payload(0),)), (records(1, 1)[0], ())]
         assert log.append(records(2, 1), (), after=head).version == head.version + 1
@@ -295,18 +297,18 @@ class StoreContract(StagedSpaces):
 
     def test_a_command_is_stored_with_its_records(self, log: Log) -> None:
         row = CommandRow("learn-1", b"request", 0, 1)
-        log.append(records(0, 2), (), after=log.head(), command=row)
+        log.append(records(0, 2), (), after=log.head(), commands=(row,))
         assert (log.command("learn-1"), log.command("learn-2")) == (row, None)
 
     def test_a_command_id_is_stored_once(self, log: Log) -> None:
         row = CommandRow("learn-1", b"request", 0, 0)
-        head = log.append(records(0, 1), (), after=log.head(), command=row)
+        head = log.append(records(0, 1), (), after=log.head(), commands=(row,))
         with pytest.raises(Conflict):
             log.append(
                 records(1, 1),
                 [payload(1)],
                 after=log.head(),
-                command=CommandRow("learn-1", b"other", 1, 1),
+                commands=(CommandRow("learn-1", b"other", 1, 1),),
             )
         assert (log.command("learn-1"), log.head()) == (row, head)
         assert contents(log) == bare(records(0, 1))

@@ -24,11 +24,3 @@ class WaitReportingLog:
         self._on_wait()
         with self._behind.write_lock():
             yield
-
-
-class BusyLog(WaitReportingLog):
-    """A log whose write lock is never free at once, so that every writer waits."""
-
-    @contextmanager
-    def try_write_lock(self) -> Generator[bool]:
-        yield False

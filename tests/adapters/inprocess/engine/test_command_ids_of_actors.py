@@ -62,7 +62,8 @@ def test_an_id_spelled_like_the_key_of_another_excludes_nobody(memory: SyncMemor
     ada, ben = memory.session_handle(actor="ada"), memory.session_handle(actor="ben")
     space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     ada.learn("one", command_id="learn-1")
-    taken, _ = idempotency.place("learn-1", "ben", space)
+    now = space.snapshot()
+    taken, _ = idempotency.place("learn-1", "ben", space.log_state, now.state, upto=now.version)
     ada.learn("two", command_id=taken)
     first = ben.learn("three", command_id="learn-1")
     assert ben.learn("three", command_id="learn-1") == first

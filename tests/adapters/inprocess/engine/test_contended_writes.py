@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.opening import handle_on
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
@@ -35,17 +35,10 @@ class ContendedLog:
         with self._behind.write_lock():
             yield
 
-    @contextmanager
-    def try_write_lock(self) -> Generator[bool]:
-        yield False
-
 
 def contended_memory(log: Any, clock: ManualClock) -> SyncMemory:
     """Return another memory on the same log, which always has to wait for the write lock."""
-    space = CommandExecutor(
-        log, clock=clock, entropy=SeededEntropy("late"), actor="late", read_only=False
-    )
-    space.restore()
+    space = handle_on(log, clock=clock, entropy=SeededEntropy("late"), actor="late")
     return SyncMemory(space, embedder=HashEmbedder())
 
 

@@ -229,7 +229,7 @@ def test_a_checkpoint_names_the_history_that_it_was_folded_from(tmp_path: Any) -
     pair = Pair(checkpoints=tmp_path)
     pair.memory.learn("lost")
     pair.write_elsewhere("another event at version four")
-    writer = pair.memory._space.checkpoint_writer  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    writer = pair.memory._space.log_state.checkpoint_writer  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     assert writer is not None
     pair.log.exchange()
     writer.write()  # nobody has noticed yet

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -12,10 +11,7 @@ from typing import Any
 import pytest
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.log_state import LogState
-from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite.store import SQLiteStore
-from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import Closed, SessionState
 from mnemic.kernel.ports import Log
 from mnemic.kernel.results import SessionResult
@@ -126,45 +122,6 @@ def test_one_of_two_concurrent_session_starts_on_a_handle_succeeds(
     assert [type(each) for each in errors if each] == [SessionState]
     started: list[SessionResult] = [each.result() for each in running if not each.exception()]
     assert [each.session_id for each in started] == list(memory.status().open_sessions)
-
-
-def test_the_holder_of_the_write_lock_precedes_readers() -> None:
-    store, order = MemoryStore(), list[str]()
-    folded = LogState(store.log("home"), entropy=SeededEntropy("any"), read_only=False)
-
-    def write() -> None:
-        with folded.write_lock():
-            order.append("writer")
-
-    def read() -> None:
-        with folded.state_lock:
-            order.append("reader")
-
-    with folded.state_lock:
-        writer = threading.Thread(target=write)
-        writer.start()
-        while not folded._writer_latch.locked():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-            pass
-        readers = [threading.Thread(target=read) for _ in range(4)]
-        for reader in readers:
-            reader.start()
-        with folded.state_lock:  # the current holder is not blocked
-            order.append("holder")
-    for thread in (writer, *readers):
-        thread.join()
-    assert order == ["holder", "writer", *["reader"] * 4]
-
-
-def test_writers_precede_readers(memory: SyncMemory, threads: ThreadPoolExecutor) -> None:
-    space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-    deadline = time.monotonic() + SOON_S
-    with space.state_lock:
-        learning = threads.submit(memory.learn, "wasps do not")
-        while not space._writer_latch.locked():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-            assert time.monotonic() < deadline
-        reading = [threads.submit(memory.status) for _ in range(4)]
-    learned = learning.result(SOON_S)
-    assert [each.result(SOON_S).version for each in reading] == [learned.version] * 4
 
 
 @pytest.mark.usefixtures("memory")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay.reevaluation import (
     Decision,
     decision_versions,
@@ -181,7 +181,7 @@ def test_explored_decisions_are_reproduced(memory: SyncMemory) -> None:
 # --- the engine ---------------------------------------------------------------------------------
 
 
-def engine(memory: SyncMemory) -> tuple[CommandExecutor, Models]:
+def engine(memory: SyncMemory) -> tuple[SessionHandle, Models]:
     """Return the executor and the models behind the interface."""
     inside = vars(memory)
     return inside["_space"], inside["_shared_models"].models
@@ -200,7 +200,7 @@ def test_batched_answers_equal_single_and_recorded_answers(
     world = World().play([*history[: len(history) // 2], *questions, *history, *questions])
     memory = world.memory
     space, models = engine(memory)
-    asked = list(decisions(space, decision_versions(space)))
+    asked = list(decisions(space, decision_versions(space.view())))
     assert [each.recorded.version for each in asked] == [
         each.version for each in space.recorded(-1) if isinstance(each.event, RecallRecorded)
     ]
@@ -218,5 +218,7 @@ def test_a_policy_without_the_frame_gives_no_answer(memory: SyncMemory) -> None:
     with pytest.raises(FrameUnknown):
         FRAMELESS.frame("world")
     space, models = engine(memory)
-    (found,) = reruns(space, models, decisions(space, decision_versions(space)), (None, FRAMELESS))
+    (found,) = reruns(
+        space, models, decisions(space, decision_versions(space.view())), (None, FRAMELESS)
+    )
     assert (found.answers[0] is None, found.answers[1]) == (False, None)

@@ -9,7 +9,7 @@ from mnemic.specs.contracts.log_entries import answered, payload, records
 def append(log: PostgresLog, version: int) -> int:
     after = log.tip if log.tip.version == version - 1 else log.head()
     return log.append(
-        records(version, 1), [payload(version)], after=after, command=answered(version)
+        records(version, 1), [payload(version)], after=after, commands=(answered(version),)
     ).version
 
 

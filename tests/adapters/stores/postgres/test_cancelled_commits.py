@@ -108,7 +108,7 @@ def test_another_writer_that_was_faster_is_a_conflict(primary: Primary, log: Pos
         append(other.log("home"), 1)
         primary.wait_for_a_replica()
         with primary.ending_waits(CANCEL), pytest.raises(VersionConflict):
-            log.append(records(1, 1, author="late"), (), after=log.tip, command=answered(1))
+            log.append(records(1, 1, author="late"), (), after=log.tip, commands=(answered(1),))
 
 
 # --- spaces -------------------------------------------------------------------------------------

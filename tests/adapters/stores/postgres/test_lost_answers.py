@@ -58,7 +58,10 @@ def log(cable: Line) -> Generator[PostgresLog]:
         log = store.log("home")
         for version in range(KNOWN):
             log.append(
-                records(version, 1), [payload(version)], after=log.tip, command=answered(version)
+                records(version, 1),
+                [payload(version)],
+                after=log.tip,
+                commands=(answered(version),),
             )
             log.head()
         yield log
@@ -111,13 +114,13 @@ def test_an_equal_command_of_another_writer_is_not_taken_for_ones_own(
     with closing(PostgresStore(address)) as other:
         cable.cut_before_the_next_question(
             lambda: answer.append(
-                other.log("home").append((), (), after=other.log("home").head(), command=theirs)
+                other.log("home").append((), (), after=other.log("home").head(), commands=(theirs,))
             )
         )
         answer: list[object] = []
         with pytest.raises(CommandIdReused):
             log.append(
-                (), (), after=log.tip, command=CommandRow("the same id", b"mine", KNOWN, KNOWN)
+                (), (), after=log.tip, commands=(CommandRow("the same id", b"mine", KNOWN, KNOWN),)
             )
     assert log.command("the same id") == theirs
 
@@ -234,9 +237,11 @@ def test_an_interrupt_leaves_no_lock_with_an_idle_session(address: str, server: 
 
 def test_a_command_without_records_is_remembered_once(log: PostgresLog, cable: Line) -> None:
     row = CommandRow("nothing to do", b"asked", KNOWN, KNOWN)
-    log.append((), (), after=log.tip, command=CommandRow("something else", b"asked", KNOWN, KNOWN))
+    log.append(
+        (), (), after=log.tip, commands=(CommandRow("something else", b"asked", KNOWN, KNOWN),)
+    )
     cable.cut_before_the_next_answer()
-    log.append((), (), after=log.tip, command=row)
+    log.append((), (), after=log.tip, commands=(row,))
     assert log.command(row.id) == row
 
 

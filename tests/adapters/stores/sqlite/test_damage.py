@@ -162,7 +162,9 @@ def remembering(path: Path) -> Path:
     """The file of a store that remembers a command, closed."""
     with closing(SQLiteStore(path)) as store:
         command = CommandRow("first", REQUEST, 0, 2)
-        store.log("home").append(records(0, 3), (), after=store.log("home").head(), command=command)
+        store.log("home").append(
+            records(0, 3), (), after=store.log("home").head(), commands=(command,)
+        )
     return path
 
 

@@ -66,7 +66,7 @@ def test_a_command_written_during_a_check_is_not_damage(tmp_path: Path) -> None:
         log, seen = writer.log("home"), reader.log("home")
 
         def write() -> None:
-            log.append(records(0, 1), (), after=EMPTY, command=answered(0))
+            log.append(records(0, 1), (), after=EMPTY, commands=(answered(0),))
 
         with before(reader, "INDEXED BY commands_again", write):
             assert seen.command(answered(0).id) is None

@@ -11,16 +11,15 @@ from attrs import evolve
 
 from mnemic.adapters.inprocess.consolidation.pacing import Pace
 from mnemic.adapters.inprocess.engine.analysis import analyse
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.embedding import embed, embedder_of
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.authorization import inbox_room
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.decisions.space import check_embedder
-from mnemic.kernel.errors import StoreBusy
 from mnemic.kernel.events import (
     BlocksPromoted,
     BlocksRelinked,
@@ -42,7 +41,7 @@ CHUNK_OF_LIMITED = 8
 
 
 def consolidate(
-    space: CommandExecutor,
+    space: SessionHandle,
     models: Models,
     *,
     limit: int | None = None,
@@ -56,9 +55,7 @@ def consolidate(
         VectorRefused: The embedder's answer is unusable; earlier chunks stay promoted.
         EmbedderMismatch: The space was built with another embedder.
     """
-    with space.state_lock:
-        space.catch_up()
-        request = _Request(space, limit=limit, relink=relink, command_id=command_id)
+    request = _Request(space, limit=limit, relink=relink, command_id=command_id)
     total = ConsolidateResult()
     for event in request.answered:
         total = _sum(total, event)
@@ -82,7 +79,7 @@ def consolidate(
 
 
 def promote_within(
-    space: CommandExecutor, models: Models, pace: Pace, *, only_privileged: bool = False
+    space: SessionHandle, models: Models, pace: Pace, *, only_privileged: bool = False
 ) -> bool:
     """Promote what waits, higher zones first, as far as a time limit allows.
 
@@ -100,10 +97,8 @@ def promote_within(
     Raises:
         VectorRefused, EmbedderMismatch: As ``consolidate``.
     """
-    with space.state_lock:
-        space.catch_up()
-        request = _Request(space, limit=None, relink=False, command_id=None)
-        order = _by_zone(space.live(), only_privileged=only_privileged)
+    request = _Request(space, limit=None, relink=False, command_id=None)
+    order = _by_zone(request.view(), only_privileged=only_privileged)
     chunks = _Chunks(space, models, request, order)
     chunks.prepare_first()
     while room := pace.room():
@@ -112,8 +107,7 @@ def promote_within(
             return False
         if isinstance(done, BlocksPromoted):
             pace.promoted(len(done.promotions))
-    with space.state_lock:
-        return bool(request.live().inbox())
+    return bool(request.view().inbox())
 
 
 def _by_zone(view: View, *, only_privileged: bool) -> list[int]:
@@ -153,15 +147,15 @@ class _Request:
     """
 
     def __init__(
-        self, space: CommandExecutor, *, limit: int | None, relink: bool, command_id: str | None
+        self, space: SessionHandle, *, limit: int | None, relink: bool, command_id: str | None
     ) -> None:
         self._space = space
         self._arguments = {"limit": limit, "relink": relink}
         self._id = command_id
-        self._replacements = space.replacements
+        self._replacements = space.log_state.replacements
         self._commits = 0
         self._head = -1
-        self.known = len(space.state.catalogue.ids)
+        self.known = space.view().block_count
         """How many blocks there were when it began: until its first commit, no others count."""
         self.began: int | None = None
         """The version of its first commit."""
@@ -197,25 +191,25 @@ class _Request:
         self._head = outcome.last
         self.began = outcome.first if self.began is None else self.began
 
-    def live(self) -> View:
-        """Return the live view; the state lock is held.
+    def view(self) -> View:
+        """Return the view of the present.
 
         Raises:
             HistoryReplaced: It is of another history than the one that this command began with.
         """
-        self._space.check_unreplaced(self._replacements)
-        return self._space.live()
+        view = self._space.view()
+        self._space.log_state.check_unreplaced(self._replacements)
+        return view
 
     def inbox_remaining(self) -> int:
         """Return how many blocks wait after the last commit; now, if there is no commit.
 
         Blocks learned after that would not be in the answer to a repeated command.
         """
-        with self._space.state_lock:
-            view = self.live()
-            if self._commits and self._head != self._space.state.version:
-                view = as_of(self._space.state, self._head)
-            return len(view.inbox())
+        view = self.view()
+        if self._commits and self._head != view.version:
+            view = as_of(view.state, self._head)
+        return len(view.inbox())
 
 
 class _Chunks:
@@ -223,7 +217,7 @@ class _Chunks:
 
     def __init__(
         self,
-        space: CommandExecutor,
+        space: SessionHandle,
         models: Models,
         request: _Request,
         order: Sequence[int] | None = None,
@@ -279,21 +273,19 @@ class _Chunks:
 
     def waiting(self) -> list[int]:
         """Return the waiting blocks that belong to the command."""
-        with self._space.state_lock:
-            view, began = self._request.live(), self._request.began
-            if began is None:
-                return [block for block in view.inbox() if block < self._request.known]
-            return [block for block in view.inbox() if view.life.get("learned", block) < began]
+        view, began = self._request.view(), self._request.began
+        if began is None:
+            return [block for block in view.inbox() if block < self._request.known]
+        return [block for block in view.inbox() if view.life.get("learned", block) < began]
 
     def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
         """Return the next inbox blocks of a snapshot, oldest first."""
-        with self._space.state_lock:
-            view = self._request.live()
-            size = self._size or self._largest(view)
-            most = size if limit is None else min(size, max(0, limit))
-            numbers = self.waiting()[:most] if self._order is None else self._ordered(view, most)
-            texts = ((number, view.text(number)) for number in numbers)
-            return [(number, text) for number, text in texts if isinstance(text, BlockText)]
+        view = self._request.view()
+        size = self._size or self._largest(view)
+        most = size if limit is None else min(size, max(0, limit))
+        numbers = self.waiting()[:most] if self._order is None else self._ordered(view, most)
+        texts = ((number, view.text(number)) for number in numbers)
+        return [(number, text) for number, text in texts if isinstance(text, BlockText)]
 
     def _ordered(self, view: View, most: int) -> list[int]:
         """Return the next blocks of the given order, as far as they still wait."""
@@ -309,8 +301,7 @@ class _Chunks:
         Raises:
             EmbedderMismatch: The space was built with another one.
         """
-        with self._space.state_lock:
-            adopted = self._request.live().embedder
+        adopted = self._request.view().embedder
         embedder = embedder_of(self._models, adopted)
         check_embedder(adopted, embedder.identity)
         if embedder.identity != self._ready_of:
@@ -329,8 +320,7 @@ class _Chunks:
         if not new:
             return
         vectors = embed(embedder, [text.content for _, text in new])
-        with self._space.state_lock:
-            policy = self._request.live().policy
+        policy = self._request.view().policy
         verdicts = analyse(self._models.analyst, self._passages(new), policy)
         for (number, text), vector, verdict in zip(new, vectors, verdicts, strict=True):
             analysis, analysed = verdict
@@ -340,18 +330,15 @@ class _Chunks:
             self._ready[number] = (text, candidate)
 
     def _neighbours(self, vectors: Sequence[Vector], identity: EmbedderIdentity) -> NeighbourCache:
-        """Return the neighbours of *vectors*, searched without holding the state lock."""
-        with self._space.state_lock:
-            view = self._request.live()
-            check_embedder(view.embedder, identity)
-            search = view.meeting(vectors)
-        return _neighbours(self._space, search, lambda: self._request.live().meeting(vectors))
+        """Return the neighbours of *vectors*."""
+        view = self._request.view()
+        check_embedder(view.embedder, identity)
+        return view.meeting(vectors)()
 
     def _passages(self, blocks: Sequence[tuple[int, BlockText]]) -> list[Passage]:
         """Return the passages to show to an analyst."""
-        with self._space.state_lock:
-            view = self._request.live()
-            facts = [view.facts(number) for number, _ in blocks]
+        view = self._request.view()
+        facts = [view.facts(number) for number, _ in blocks]
         return [
             Passage(
                 content=text.content,
@@ -366,25 +353,23 @@ class _Chunks:
     def _adapt(self, tried: int, event: BlocksPromoted) -> None:
         """Shrink the chunk size while chunks are promoted in part, and grow it again after."""
         promoted = len(event.promotions)
-        with self._space.state_lock:
-            largest = self._largest(self._request.live())
-            numbers = self._space.state.catalogue.numbers
-            for promotion in event.promotions:
-                self._ready.pop(numbers[promotion.block_id], None)
+        view = self._request.view()
+        largest = self._largest(view)
+        for promotion in event.promotions:
+            self._ready.pop(view.state.catalogue.numbers[promotion.block_id], None)
         self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
         self._size = max(1, self._size)
 
 
-def _relink(space: CommandExecutor, request: _Request, progress: Progress | None) -> int:
+def _relink(space: SessionHandle, request: _Request, progress: Progress | None) -> int:
     """Form edges for active blocks that have few, chunk by chunk, and return how many."""
-    with space.state_lock:
-        view = request.live()
-        few = [
-            number
-            for number in view.with_status(ACTIVE).tolist()
-            if view.degree(number) < view.policy.edge_candidates
-        ]
-        size = view.policy.consolidate_chunk
+    view = request.view()
+    few = [
+        number
+        for number in view.with_status(ACTIVE).tolist()
+        if view.degree(number) < view.policy.edge_candidates
+    ]
+    size = view.policy.consolidate_chunk
     formed = 0
     for start in range(0, len(few), size):
         formed += _relink_chunk(space, few[start : start + size], request)
@@ -393,16 +378,9 @@ def _relink(space: CommandExecutor, request: _Request, progress: Progress | None
     return formed
 
 
-def _relink_chunk(space: CommandExecutor, numbers: Sequence[int], request: _Request) -> int:
-    with space.state_lock:
-        view = request.live()
-        search = view.meeting([each.vector for each in _active_blocks(view, numbers)])
-
-    def again() -> Callable[[], NeighbourCache]:
-        view = request.live()
-        return view.meeting([each.vector for each in _active_blocks(view, numbers)])
-
-    neighbours = _neighbours(space, search, again)
+def _relink_chunk(space: SessionHandle, numbers: Sequence[int], request: _Request) -> int:
+    view = request.view()
+    neighbours = view.meeting([each.vector for each in _active_blocks(view, numbers)])()
 
     def decide(view: View, at: Instant) -> Decision[BlocksRelinked | None]:
         fresh = _active_blocks(view, numbers)
@@ -414,24 +392,6 @@ def _relink_chunk(space: CommandExecutor, numbers: Sequence[int], request: _Requ
         return 0
     request.commit(outcome)
     return len(event.links)
-
-
-def _neighbours(
-    space: CommandExecutor,
-    search: Callable[[], NeighbourCache],
-    again: Callable[[], Callable[[], NeighbourCache]],
-) -> NeighbourCache:
-    """Return the result of a search that runs without the state lock.
-
-    Vectors in remote storage may be erased while it runs. Then it runs once more, under the state
-    lock, so that erasures wait.
-    """
-    try:
-        return search()
-    except StoreBusy:
-        with space.state_lock:
-            space.catch_up()
-            return again()()
 
 
 def _active_blocks(view: View, numbers: Sequence[int]) -> list[Fresh]:

@@ -7,9 +7,9 @@ new one. A stopped re-embedding resumes where it was, since staged vectors are i
 from __future__ import annotations
 
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.engine.embedding import embed
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.promotion import decide_stage_vectors
 from mnemic.kernel.decisions.space import decide_adopt_embedder
@@ -23,7 +23,7 @@ from mnemic.projections.view import View
 
 
 def reembed(
-    space: CommandExecutor, embedder: Embedder, *, progress: Progress | None = None
+    space: SessionHandle, embedder: Embedder, *, progress: Progress | None = None
 ) -> ReembedResult:
     """Give every active block a vector of *embedder*, then adopt it.
 
@@ -33,15 +33,13 @@ def reembed(
     identity = embedder.identity
     staged = 0
     while True:
-        with space.state_lock:
-            space.catch_up()
-            view, replacements = space.live(), space.replacements
-            if view.embedder == identity:
-                return ReembedResult(embedder=identity.name, staged=staged)
-            todo, size = _todo(space, identity), view.policy.consolidate_chunk
+        replacements, view = space.log_state.replacements, space.view()
+        if view.embedder == identity:
+            return ReembedResult(embedder=identity.name, staged=staged)
+        todo, size = _todo(view, identity), view.policy.consolidate_chunk
         if not todo:
             command = Command("reembed", {}, replacements=replacements)
-            space.execute(command, lambda view, _: _adopt(space, view, identity))
+            space.execute(command, lambda view, _: _adopt(view, identity))
             continue
         chunk = todo[:size]
         vectors = embed(embedder, [text.content for _, text in chunk])
@@ -51,21 +49,19 @@ def reembed(
             progress(staged, staged + len(todo) - len(chunk))
 
 
-def _todo(space: CommandExecutor, identity: EmbedderIdentity) -> list[tuple[int, BlockText]]:
+def _todo(view: View, identity: EmbedderIdentity) -> list[tuple[int, BlockText]]:
     """Return the blocks that have no staged vector yet: active, in quarantine or not."""
-    with space.state_lock:
-        view = space.live()
-        done = space.state.staged_vectors.get(identity, {})
-        blocks = ((number, view.text(number)) for number in view.vectored().tolist())
-        return [
-            (number, text)
-            for number, text in blocks
-            if number not in done and isinstance(text, BlockText)
-        ]
+    done = view.state.staged_vectors.get(identity, {})
+    blocks = ((number, view.text(number)) for number in view.vectored().tolist())
+    return [
+        (number, text)
+        for number, text in blocks
+        if number not in done and isinstance(text, BlockText)
+    ]
 
 
 def _stage(
-    space: CommandExecutor,
+    space: SessionHandle,
     command: Command,
     chunk: list[tuple[int, BlockText]],
     *,
@@ -86,8 +82,8 @@ def _stage(
     return count
 
 
-def _adopt(space: CommandExecutor, view: View, identity: EmbedderIdentity) -> Decision[None]:
+def _adopt(view: View, identity: EmbedderIdentity) -> Decision[None]:
     """Adopt the embedder, unless a block was promoted without one of its vectors meanwhile."""
-    if _todo(space, identity):
+    if _todo(view, identity):
         return Decision((), None)
     return decide_adopt_embedder(view, identity)

@@ -2,25 +2,29 @@
 
 Rules of this module:
 
-1. Nothing slow runs while the log's write lock is held. What takes time (embedding, searching,
-   scoring) is prepared on a snapshot; only cheap decisions are made under the lock.
-2. Reading the state requires the state lock. ``log_state`` explains why, and how the state is
-   folded.
-3. No thread waits for the write lock while it holds the state lock: the write lock is acquired at
-   once, or waited for with the state lock released. A decision made before the wait is therefore
-   checked again.
-4. This loop is implemented here and nowhere else.
+1. Commands are carried out in the order of their arrival, in groups: what waits while one group is
+   written is decided, folded and written together by the next one, in one transaction. Each command
+   has its own decision, events and id; one that is refused leaves the others alone.
+2. Nothing slow runs while the locks are held. What takes time (embedding, searching, scoring) is
+   prepared on a snapshot; only cheap decisions are made in a group.
+3. The locks are acquired in one order: the queue, the log's write lock, the fold lock. Readers are
+   not held up by a writer that waits for another process.
+4. If the transaction of a group fails, nothing of it is written, and the state that it was folded
+   into is dropped. After a lost race its commands are carried out one by one, else all are refused.
+5. A command that erases text is a group of its own.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
-
-from attrs import frozen
+from typing import Any
 
 from mnemic.adapters.inprocess.engine import idempotency
+from mnemic.adapters.inprocess.engine.caller import Caller
+from mnemic.adapters.inprocess.engine.command_group import Group, PreparedWrite, Task
+from mnemic.adapters.inprocess.engine.command_queue import CommandQueue
 from mnemic.adapters.inprocess.engine.commands import (
     AFTER_ERASURE,
     Command,
@@ -28,231 +32,106 @@ from mnemic.adapters.inprocess.engine.commands import (
     Outcome,
     ReplayHandler,
 )
-from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
-from mnemic.kernel import events as happened
+from mnemic.adapters.inprocess.engine.log_state import LogState
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.errors import HistoryReplaced, Refused, VersionConflict
+from mnemic.kernel.errors import HistoryReplaced, VersionConflict
 from mnemic.kernel.model.identity import CommandId
-from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+from mnemic.kernel.ports import CommandRow, Head
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
-from mnemic.projections.view import as_of
+from mnemic.projections.state.state import State
+from mnemic.projections.view import View, as_of, live
 
 PREPARED_MAX = 3
-"""Lost races after which even a slow decision is made under the write lock."""
+"""Lost races after which even a slow decision is made under the locks."""
 QUICK_S = 0.02
-"""A decision that took at most this much processor time is repeated under the write lock as soon as
-it has lost a race. That is a few durable appends; at the end of a queue it would lose the next
-too."""
+"""A decision that took at most this much processor time is repeated under the locks as soon as it
+has lost a race. That is a few durable appends; at the end of a queue it would lose the next too."""
 CONFLICTS_MAX = 100
 """Lost races after which a command gives up; under the write lock no race can be lost."""
 
 
-@frozen(kw_only=True)
-class _PreparedWrite:
-    """A decision made without the write lock, ready to be appended."""
+class CommandExecutor:
+    """Carries out the commands of all session handles of a space.
 
-    command: Command
-    decide: Decide
-    written: Decision[Any]
-    moment: Instant
-    head: Head
-    """Head of the log that it was decided on."""
-    took_s: float
-    """Processor time of the decision, in seconds."""
+    Args:
+        state: The log and the state folded from it.
+    """
 
-
-@runtime_checkable
-class _EncryptedLog(Protocol):
-    """An encrypted log, whose text depends on keys that may have been restored after an erasure."""
-
-    def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
-        """Destroy again the keys of text that was erased before. The write lock is held."""
-        ...
-
-
-class CommandExecutor(SessionHandle):
-    """An open space that executes commands."""
+    def __init__(self, state: LogState) -> None:
+        self._state = state
+        self._log = state.log
+        self._queue = CommandQueue(self._work)
 
     def execute(
-        self, command: Command, decide: Decide, *, again: ReplayHandler | None = None
+        self,
+        caller: Caller,
+        command: Command,
+        decide: Decide,
+        *,
+        again: ReplayHandler | None = None,
     ) -> Outcome:
-        """Decide on the head of the log and append the decision. The state lock is not held yet.
-
-        The state is first assumed to be at the head: the append fails if it is not. Only an answer
-        that writes nothing has to catch up before it may be given.
+        """Decide on the head of the log and append the decision. The fold lock is not held yet.
 
         Args:
+            caller: Who issues the command.
             command: The command.
-            decide: Returns the events to write.
+            decide: Returns the events to write; it may be called several times, on any thread, and
+                reads nothing but the view that it is given.
             again: Answers the command if it was written before; None: *decide* does, on the state
                 of that time. This is needed even if the caller has looked for the command before:
                 the same command may run twice at once.
 
         Raises:
             CommandIdReused: The id was used for another request.
-            VersionConflict: The log is not at the version that this session handle expects.
+            VersionConflict: The log is not at the version that the caller expects.
             HistoryReplaced: The log is not a continuation of what was folded; nothing was written.
             Closed: A thread of another session handle closed the space meanwhile.
         """
-        self.check_writable()
-        # With the writer latch held, readers yield, so that they cannot starve the writer.
-        with self._write_queue, self._writer_latch, self._state_lock:
-            self.check_open()
-            with self.try_write_lock() as is_ours:
-                if is_ours:
-                    return self._executed(command, decide, again)
-        with self.write_lock():
-            return self._executed(command, decide, again)
-
-    def _executed(self, command: Command, decide: Decide, again: ReplayHandler | None) -> Outcome:
-        repeated = self.remembered(command)
-        if repeated is not None:
-            return self.decided_again(repeated, decide) if again is None else again(repeated)
-        for _ in range(CONFLICTS_MAX):
-            self._check_history_of(command)
-            if self.state.version < 0:
-                self.catch_up()  # a fold was interrupted, or another history could not be folded
-            self.check_version()
-            if command.operation not in AFTER_ERASURE:
-                self.check_not_erased()
-            self.check_space_wide_allowed(command)
-            moment = self.moment()
-            try:
-                written = decide(self.live(moment), moment)
-                if written.events or not self.catch_up():
-                    return self.append(command, written, moment)
-            except (VersionConflict, HistoryReplaced):
-                self.catch_up()  # which says more about a history that was replaced
-            except Refused:
-                if not self.catch_up():
-                    raise
-        raise VersionConflict(f"{command.operation} lost {CONFLICTS_MAX} races for the log's end")
+        task = Task(caller=caller, command=command, decide=decide)
+        self._carry_out(task)
+        return self._answered(task, again)
 
     def prepared(
-        self, command: Command, decide: Decide, *, again: ReplayHandler | None = None
+        self,
+        caller: Caller,
+        command: Command,
+        decide: Decide,
+        *,
+        again: ReplayHandler | None = None,
     ) -> Outcome:
-        """Like ``execute`` for slow decisions: decide without the write lock, then append.
+        """Like ``execute`` for slow decisions: decide on a snapshot, then append.
 
-        When the log has moved meanwhile the decision is repeated: under the lock if it was quick,
-        and after a few lost races in any case. A decision without events needs no write lock.
+        When the log has moved meanwhile the decision is repeated: under the locks if it was quick,
+        and after a few lost races in any case. A decision without events needs no lock.
         """
-        self.check_writable()
         for _ in range(PREPARED_MAX):
-            with self.state_lock:
-                self.catch_up()
-                repeated = self.remembered(command)
-                if repeated is not None:
-                    return (
-                        self.decided_again(repeated, decide) if again is None else again(repeated)
-                    )
-                self._check_history_of(command)
-                self.check_version()
-                self.check_not_erased()
-                self.check_space_wide_allowed(command)
-                prepared = self._prepare_write(command, decide)
-                if not prepared.written.events:
-                    return self.append(command, prepared.written, prepared.moment)
-                with self.try_write_lock() as is_ours:
-                    outcome = self._try_commit(prepared, again) if is_ours else None
-            if not is_ours:
-                with self.write_lock():
-                    outcome = self._try_commit(prepared, again)
-            if outcome is not None:
-                return outcome
-        return self.execute(command, decide, again=again)
+            caller.check_writable(space_is_read_only=self._state.is_read_only)
+            published, begun = self._state.current(), time.thread_time()
+            row = self.remembered(caller, command)
+            if row is not None:
+                return self._repeated(caller, row, decide=decide, again=again)
+            snapshot = published.snapshot
+            self._check_history_of(caller, command)
+            moment = caller.moment(snapshot)
+            view = caller.view(snapshot, moment)
+            self._check(caller, command, view, snapshot.erased_at)
+            written = decide(view, moment)
+            if not written.events:
+                return self._without_events(caller, written, published.head)
+            prepared = PreparedWrite(
+                written=written,
+                moment=moment,
+                head=published.head,
+                took_s=time.thread_time() - begun,
+            )
+            task = Task(caller=caller, command=command, decide=decide, prepared=prepared)
+            self._carry_out(task)
+            if not task.has_moved:
+                return self._answered(task, again)
+        return self.execute(caller, command, decide, again=again)
 
-    def _check_history_of(self, command: Command) -> None:
-        """Refuse a command of a session handle, or one prepared, on a history that was replaced.
-
-        Raises:
-            HistoryReplaced: It was found to be replaced.
-        """
-        self.check_informed()
-        if command.replacements is not None:
-            self.check_unreplaced(command.replacements)
-
-    def _prepare_write(self, command: Command, decide: Decide) -> _PreparedWrite:
-        moment, begun = self.moment(), time.thread_time()
-        written = decide(self.live(moment), moment)
-        return _PreparedWrite(
-            command=command,
-            decide=decide,
-            written=written,
-            moment=moment,
-            head=self.head,
-            took_s=time.thread_time() - begun,
-        )
-
-    def _try_commit(self, prepared: _PreparedWrite, again: ReplayHandler | None) -> Outcome | None:
-        """Append a prepared write if the log has not moved since, or decide again if that is quick.
-
-        The write lock and the state lock are held.
-
-        Returns:
-            None if the log has moved and the decision is slow.
-        """
-        if self.log.head() == self.head == prepared.head:
-            try:
-                return self.append(prepared.command, prepared.written, prepared.moment)
-            except (VersionConflict, HistoryReplaced):
-                return None
-        if prepared.took_s <= QUICK_S:
-            return self._executed(prepared.command, prepared.decide, again)
-        return None
-
-    def append(self, command: Command, written: Decision[Any], moment: Instant) -> Outcome:
-        """Append events that were decided at the head, and fold them.
-
-        Raises:
-            VersionConflict: The log has moved; nothing was written.
-            HistoryReplaced: The log is not the one that was folded; nothing was written.
-        """
-        before = self.head
-        head = before.version
-        if not written.events:
-            if (written.erase or written.erase_all) and isinstance(self.log, _EncryptedLog):
-                self.log.erased_before(written.erase, erase_all=written.erase_all)
-            self.confirm(before)  # the answer rests on what may be another process's events
-            self.answered_version = head
-            return Outcome(written.result, head, head, ())
-        key = None if command.id is None else idempotency.place(command.id, self.actor, self)[0]
-        stamped = written.recorded(
-            first=head + 1,
-            at=moment,
-            command_id=CommandId(key or self.entropy.token(8).hex()),
-            actor=self.actor,
-            session=self._open_session(),
-        )
-        records: list[Record] = []
-        payloads: list[PayloadRow] = []
-        for recorded in stamped:
-            record, rows = self.codec.encode(recorded)
-            records.append(record)
-            payloads.extend(rows)
-        first, last = head + 1, head + len(records)
-        remembered = None
-        if key is not None:
-            request = idempotency.request(command, payloads, self)
-            remembered = CommandRow(key, request, first, last)
-        after = self.log.append(
-            records,
-            payloads,
-            after=before,
-            command=remembered,
-            erase=written.erase,
-            erase_all=written.erase_all,
-        )
-        self.fold_own(after, stamped, payloads=len(payloads))
-        begun = written.events[0]
-        if isinstance(begun, happened.SessionStarted):
-            self._session = begun.session_id
-        self.answered_version = last
-        if self.expected_version is not None:
-            self.expected_version = last
-        return Outcome(written.result, first, last, written.events)
-
-    def remembered(self, command: Command) -> CommandRow | None:
+    def remembered(self, caller: Caller, command: Command) -> CommandRow | None:
         """Return what a command of this actor with this id wrote, if it is the same command.
 
         Raises:
@@ -261,40 +140,272 @@ class CommandExecutor(SessionHandle):
         """
         if command.id is None:
             return None
-        checked_name("command_id", command.id)
-        with self.state_lock:
-            self.catch_up()
-            _, row = idempotency.place(command.id, self.actor, self)
-            if row is not None:
-                try:
-                    idempotency.check_same(command, row, self)
-                finally:
-                    self.check_history()
-                self.confirm(self.head)
-                self.answered_version = row.last
-                if self.expected_version == row.first - 1:
-                    self.expected_version = row.last  # this very command advanced the log
-            return row
+        published = self._state.current()
+        snapshot = published.snapshot
+        _, row = self._place(caller, command, snapshot.state, upto=snapshot.version)
+        if row is not None:
+            self._note_repeated(caller, row)
+        return row
 
-    def decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
+    def decided_again(self, caller: Caller, row: CommandRow, decide: Decide) -> Outcome:
         """Answer a repeated command: repeat its decision on the state of that time, write nothing.
 
-        The state lock is held.
-
         Args:
+            caller: Who repeats it.
             row: The events that it wrote.
             decide: The decision to repeat.
         """
-        timeline = self.state.timeline
+        state = self._state.published.snapshot.state
+        timeline = state.timeline
         moment = Instant(
             int(timeline.active_us.values[row.first]), int(timeline.recorded_us.values[row.first])
         )
         then = as_of(
-            self.state,
-            row.first - 1,
-            active_us=moment.active_us,
-            instant_us=moment.recorded_us,
+            state, row.first - 1, active_us=moment.active_us, instant_us=moment.recorded_us
         )
-        then.highest, then.writer = self.zone, self.actor
-        written = decide(then, moment)
+        written = decide(caller.seen_by(then), moment)
         return Outcome(written.result, row.first, row.last, written.events)
+
+    # --- answering ------------------------------------------------------------------------------
+
+    def _carry_out(self, task: Task) -> None:
+        """Return once something became of a task."""
+        task.caller.check_writable(space_is_read_only=self._state.is_read_only)
+        self._state.check_open()
+        while not task.is_done:  # the thread that was to carry it out may have been interrupted
+            self._queue.run(task)
+
+    def _answered(self, task: Task, again: ReplayHandler | None) -> Outcome:
+        if task.error is not None:
+            raise task.error
+        if task.repeated is not None:
+            self._note_repeated(task.caller, task.repeated)
+            return self._repeated(task.caller, task.repeated, decide=task.decide, again=again)
+        outcome = task.outcome
+        assert outcome is not None  # noqa: S101 - it is done, and in no other way
+        if not outcome.events:
+            self._state.confirm(self._state.published.head)
+        task.caller.answered_version = outcome.last
+        return outcome
+
+    def _without_events(self, caller: Caller, written: Decision[Any], head: Head) -> Outcome:
+        """Return the answer that a decision without events gives at a head."""
+        self._state.confirm(head)  # it rests on what may be another process's events
+        caller.answered_version = head.version
+        return Outcome(written.result, head.version, head.version, ())
+
+    def _note_repeated(self, caller: Caller, row: CommandRow) -> None:
+        """Let a caller know the version after a command that was written before."""
+        self._state.confirm(self._state.published.head)
+        caller.answered_version = row.last
+        if caller.expected_version == row.first - 1:
+            caller.expected_version = row.last  # this very command advanced the log
+
+    def _repeated(
+        self, caller: Caller, row: CommandRow, *, decide: Decide, again: ReplayHandler | None
+    ) -> Outcome:
+        """Answer a command that was written before."""
+        return self.decided_again(caller, row, decide) if again is None else again(row)
+
+    def _place(
+        self, caller: Caller, command: Command, state: State, *, upto: int
+    ) -> tuple[str | None, CommandRow | None]:
+        """Return the key of a command in the log, and what it wrote there up to a version.
+
+        Raises:
+            CommandIdReused: The id was used for another request.
+            FieldRefused: The id is no short text.
+        """
+        if command.id is None:
+            return None, None
+        checked_name("command_id", command.id)
+        key, row = idempotency.place(command.id, caller.actor, self._state, state, upto=upto)
+        if row is not None:
+            try:
+                idempotency.check_same(command, row, self._state, state)
+            finally:
+                self._state.check_history()
+        return key, row
+
+    def _check_history_of(self, caller: Caller, command: Command) -> None:
+        """Refuse a command of a caller, or one prepared, on a history that was replaced.
+
+        Raises:
+            HistoryReplaced: It was found to be replaced.
+        """
+        known, caller.informed = caller.informed, self._state.replacements
+        self._state.check_unreplaced(known)
+        if command.replacements is not None:
+            self._state.check_unreplaced(command.replacements)
+
+    @staticmethod
+    def _check(caller: Caller, command: Command, view: View, erased: int | None) -> None:
+        """Refuse a command that its caller may not issue now.
+
+        Args:
+            caller: Who issues it.
+            command: The command.
+            view: What it is decided on.
+            erased: The version that erased the space, if it was erased.
+
+        Raises:
+            VersionConflict, SpaceErased, Forbidden: See ``Caller``.
+        """
+        caller.check_version(view.version)
+        if command.operation not in AFTER_ERASURE:
+            caller.check_not_erased(erased)
+        caller.check_allowed(command, view)
+
+    # --- groups ---------------------------------------------------------------------------------
+
+    def _work(self, tasks: Sequence[Task]) -> None:
+        """Carry out tasks, in as few transactions as they allow.
+
+        An interrupt of this thread leaves the tasks that are not done to their own threads.
+        """
+        left = deque(tasks)
+        try:
+            with self._log.write_lock(), self._state.lock:
+                self._state.check_open()
+                while left:
+                    self._write_group(left)
+        except Exception as error:  # noqa: BLE001 - of a lock, or of a group as a whole
+            for task in tasks:
+                if not task.is_done:
+                    task.error = error
+
+    def _write_group(self, left: deque[Task]) -> None:
+        """Carry out as many of the tasks in *left* as one transaction may write, and remove them.
+
+        The write lock and the fold lock are held. A single task is decided on the state as it is:
+        its append fails if others have written.
+        """
+        if len(left) > 1 or left[0].races or self._state.head.version < 0:
+            self._state.catch_up()
+        group = Group(self._state.head.version)
+        try:
+            while left and group.takes(left[0]) and self._stage(group, left[0]):
+                left.popleft()
+            if group.events:
+                self._append(group)
+        except BaseException as error:
+            group.undo()
+            if not isinstance(error, VersionConflict | HistoryReplaced):
+                raise
+            self._put_back(group, left)
+        else:
+            group.done()
+
+    @staticmethod
+    def _put_back(group: Group, left: deque[Task]) -> None:
+        """Queue the tasks of a group that lost a race once more."""
+        for each in reversed(group.staged):
+            task = each.task
+            task.races += 1
+            if task.races < CONFLICTS_MAX:
+                left.appendleft(task)
+            else:
+                task.error = VersionConflict(
+                    f"{task.command.operation} lost {CONFLICTS_MAX} races for the log's end"
+                )
+
+    def _append(self, group: Group) -> None:
+        """Append what is staged, and fold the rest of it.
+
+        Raises:
+            VersionConflict: The log has moved; nothing was written.
+            HistoryReplaced: The log is not the one that was folded; nothing was written.
+        """
+        state = self._state
+        try:
+            head = self._log.append(
+                group.records,
+                group.payloads,
+                after=state.head,
+                commands=group.commands,
+                erase=group.erase,
+                erase_all=group.erase_all,
+            )
+        except BaseException:
+            if group.folded:
+                state.drop()
+            raise
+        if not (group.erase or group.erase_all):
+            state.fold(group.events[group.folded :])
+        state.appended(head, group.events, payloads=len(group.payloads))
+
+    def _stage(self, group: Group, task: Task) -> bool:
+        """Decide a task on the state with everything that is staged before.
+
+        A refusal may rest on a state that others have left behind; so it is only believed once the
+        state is at the end of the log.
+
+        Returns:
+            Whether that is done; a decision that erases has to wait for a group of its own.
+        """
+        if group.folded < len(group.events):
+            self._state.fold(group.events[group.folded :])
+            group.folded = len(group.events)
+        while True:
+            try:
+                return self._decide(group, task)
+            except Exception as error:  # noqa: BLE001 - of this task alone
+                task.error = error
+            try:
+                if group.staged or not self._move_to_end(group):
+                    return True
+            except Exception as error:  # noqa: BLE001 - it says more about a replaced history
+                task.error = error
+                return True
+            task.error = None
+
+    def _decide(self, group: Group, task: Task) -> bool:
+        """Decide a task, and stage what it writes; see ``_stage``."""
+        caller, command, state = task.caller, task.command, self._state.state
+        if command.id is not None and not group.staged:
+            self._move_to_end(group)
+            state = self._state.state
+        self._check_history_of(caller, command)
+        key, task.repeated = self._place(caller, command, state, upto=group.version)
+        if task.repeated is not None:
+            return True
+        session = caller.session_among(state.timeline.sessions.current)
+        moment = state.timeline.instant(session, caller.clock.now_us())
+        view = live(state, active_us=moment.active_us, instant_us=moment.recorded_us)
+        self._check(caller, command, caller.seen_by(view), state.timeline.space_erased)
+        prepared = task.prepared
+        if prepared is not None and not group.events and prepared.head == self._state.head:
+            written, moment = prepared.written, prepared.moment
+        elif prepared is None or prepared.took_s <= QUICK_S:
+            written = task.decide(view, moment)
+        else:
+            task.has_moved = True
+            return True
+        erases = bool(written.erase) or written.erase_all
+        if erases and group.staged:
+            return False
+        if not written.events:
+            if not group.staged and self._move_to_end(group):
+                return self._decide(group, task)
+            if erases:
+                self._state.erased_before(written.erase, erase_all=written.erase_all)
+            group.leave_out(task, written.result)
+            return True
+        events = written.recorded(
+            first=group.version + 1,
+            at=moment,
+            command_id=CommandId(key or caller.entropy.token(8).hex()),
+            actor=caller.actor,
+            session=session,
+        )
+        payloads = group.write(task, written, events, list(map(self._state.codec.encode, events)))
+        if key is not None:
+            request = idempotency.request(command, payloads, state)
+            group.commands.append(CommandRow(key, request, events[0].version, events[-1].version))
+        return True
+
+    def _move_to_end(self, group: Group) -> bool:
+        """Catch up with the log before anything is staged; return whether the log had moved."""
+        has_moved = self._state.catch_up()
+        group.version = self._state.head.version
+        return has_moved

@@ -1,4 +1,4 @@
-"""A lock that is granted in the order of requests.
+"""A re-entrant lock that is granted in the order of requests.
 
 A lock of the interpreter goes to whichever thread asks at the right moment, most often to the one
 that has just released it: of eight threads that wrote, one got it eight times as often as another.
@@ -7,33 +7,43 @@ that has just released it: of eight threads that wrote, one got it eight times a
 from __future__ import annotations
 
 from collections import deque
-from threading import Lock
+from threading import Lock, get_ident
 from types import TracebackType
 
 
 class FifoLock:
-    """First-in-first-out lock between threads. Not re-entrant."""
+    """First-in-first-out lock between threads. The thread that holds it may acquire it again."""
 
     def __init__(self) -> None:
         self._mutex = Lock()
         """Protects the fields below; never held for long."""
-        self._is_taken = False
-        self._waiting: deque[Lock] = deque()
-        """A locked lock per waiting thread, released when the thread is granted this lock."""
+        self._owner: int | None = None
+        """The thread that holds the lock."""
+        self._depth = 0
+        """How often its owner has acquired it."""
+        self._waiting: deque[tuple[int, Lock]] = deque()
+        """The waiting threads, each with a locked lock that is released when its turn comes."""
 
     def __len__(self) -> int:
         """Return the number of waiting threads."""
         return len(self._waiting)
 
+    @property
+    def is_mine(self) -> bool:
+        """Whether the calling thread holds the lock."""
+        return self._owner == get_ident()
+
     def __enter__(self) -> None:
         """Wait until all earlier threads have released the lock."""
+        me = get_ident()
         with self._mutex:
-            if not self._is_taken:
-                self._is_taken = True
+            if self._owner is None or self._owner == me:
+                self._owner = me
+                self._depth += 1
                 return
             waiter = Lock()
             waiter.acquire()
-            self._waiting.append(waiter)
+            self._waiting.append((me, waiter))
         try:
             waiter.acquire()
         except BaseException:  # an interrupt
@@ -46,19 +56,24 @@ class FifoLock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Grant the lock to the next waiting thread."""
+        """Grant the lock to the next waiting thread, once its owner has released it as often."""
         with self._mutex:
-            self._admit_next()
+            self._depth -= 1
+            if not self._depth:
+                self._admit_next()
 
     def _leave_queue(self, waiter: Lock) -> None:
         with self._mutex:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
+            entry = (get_ident(), waiter)
+            if entry in self._waiting:
+                self._waiting.remove(entry)
             else:  # the lock was granted at the same moment: pass it on
                 self._admit_next()
 
     def _admit_next(self) -> None:
         if self._waiting:
-            self._waiting.popleft().release()
+            self._owner, waiter = self._waiting.popleft()
+            self._depth = 1
+            waiter.release()
         else:
-            self._is_taken = False
+            self._owner, self._depth = None, 0

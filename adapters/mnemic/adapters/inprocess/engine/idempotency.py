@@ -25,6 +25,7 @@ from mnemic.adapters.inprocess.engine.log_state import LogState
 from mnemic.kernel.errors import CommandIdReused
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import CommandRow, Log, PayloadRow
+from mnemic.projections.state.state import State
 from mnemic.projections.timeline.command_ids import is_like_generated
 
 KEY_DIGITS = 16
@@ -33,20 +34,24 @@ LOST = b""
 """Digest of a request that the store has no row for."""
 
 
-def place(command_id: str, actor: str, folded: LogState) -> tuple[str, CommandRow | None]:
+def place(
+    command_id: str, actor: str, log_state: LogState, state: State, *, upto: int
+) -> tuple[str, CommandRow | None]:
     """Return the key of an actor's command id in the log, and the command that has it there.
 
     Args:
         command_id: As the actor gave it.
         actor: The actor of the command.
-        folded: Its space, caught up; the state lock is held.
+        log_state: The log.
+        state: The state folded from it.
+        upto: Later events are ignored; the version of a command's last event.
 
     Returns:
         The key, and None if the actor has not used the id yet: the key is free then.
     """
     for key in _keys(command_id, actor):
-        row = _used(key, folded)
-        if row is None or folded.state.timeline.actor_at(row.first) == actor:
+        row = _used(key, log_state, state, upto)
+        if row is None or state.timeline.actor_at(row.first) == actor:
             return key, row
     raise AssertionError("the keys of a command id never end")  # pragma: no cover
 
@@ -59,60 +64,61 @@ def _keys(command_id: str, actor: str) -> Iterator[str]:
         yield f"{command_id}@{hashlib.sha256(said).hexdigest()[:KEY_DIGITS]}"
 
 
-def _used(key: str, folded: LogState) -> CommandRow | None:
+def _used(key: str, log_state: LogState, state: State, upto: int) -> CommandRow | None:
     """Return the command whose events carry *key*, with the digest that the store has for it."""
-    uses = list(_versions(key, folded))
+    uses = list(_versions(key, log_state, state, upto))
     if not uses:
         return None
-    row = folded.log.command(key)
+    row = log_state.log.command(key)
     if row is not None and (row.first, row.last) in uses:
         return row
     return CommandRow(key, LOST, *uses[0])  # a row that does not fit the events is none
 
 
-def _versions(key: str, folded: LogState) -> Iterator[tuple[int, int]]:
+def _versions(key: str, log_state: LogState, state: State, upto: int) -> Iterator[tuple[int, int]]:
     """Yield the versions of the first and the last event of each command with *key*.
 
     There is one at most, except in a log that lost its rows under a release before 0.5.0.
     """
-    for first, following in folded.state.timeline.command_ids.candidates(key):
-        recorded = folded.event_at(first)
+    for first, following in state.timeline.command_ids.candidates(key):
+        recorded = log_state.event_at(first) if first <= upto else None
         if recorded is not None and recorded.command_id == key:
-            yield first, folded.state.version if following is None else following - 1
+            yield first, upto if following is None else min(upto, following - 1)
 
 
-def request(command: Command, payloads: Iterable[PayloadRow], folded: LogState) -> bytes:
+def request(command: Command, payloads: Iterable[PayloadRow], state: State) -> bytes:
     """Return the digest by which *command* is recognised when it is repeated.
 
     Args:
         command: The command.
         payloads: All that it wrote, by version and slot: once one of them is erased, the request
             cannot be verified any more.
-        folded: Its space; the state lock is held.
+        state: The state of its space.
     """
-    return command.request([row.key for row in payloads] or _salt(command, folded))
+    return command.request([row.key for row in payloads] or _salt(command, state))
 
 
-def check_same(command: Command, row: CommandRow, folded: LogState) -> None:
+def check_same(command: Command, row: CommandRow, log_state: LogState, state: State) -> None:
     """Refuse a command whose id was used for another request.
 
     Args:
         command: The command.
         row: The remembered command with its id.
-        folded: Its space; the state lock is held.
+        log_state: The log.
+        state: The state folded from it.
 
     Raises:
         CommandIdReused: The request differs, or cannot be verified any more.
         LogCorrupt: The payloads that it wrote cannot be read.
     """
-    if row.request in {command.request(_salt(command, folded)), command.request()}:
+    if row.request in {command.request(_salt(command, state)), command.request()}:
         return  # it wrote no text, or an earlier release remembered it, without a key
     payloads: list[PayloadRow] = []
     named = 0
-    for record, rows in folded.log.read(row.first - 1, row.last):
+    for record, rows in log_state.log.read(row.first - 1, row.last):
         payloads += rows
-        named += len(folded.codec.references(record))
-    if payloads and row.request == request(command, payloads, folded):
+        named += len(log_state.codec.references(record))
+    if payloads and row.request == request(command, payloads, state):
         return
     facts: dict[str, Any] = {"command_id": command.id, "version": row.first}
     used = f"command id {command.id!r} was used"
@@ -123,7 +129,7 @@ def check_same(command: Command, row: CommandRow, folded: LogState) -> None:
             "fresh command id.",
             **facts,
         )
-    if named > len(payloads) or folded.state.timeline.space_erased is not None:
+    if named > len(payloads) or state.timeline.space_erased is not None:
         raise CommandIdReused(
             f"{used} at version {row.first}, and what it wrote is erased since",
             recovery="Use a fresh command id: whether this is the same command is unknown.",
@@ -157,11 +163,11 @@ class RequestCheck:
             self.lost += row is None or (row.first, row.last) != (self._first, self._last)
 
 
-def _salt(command: Command, folded: LogState) -> list[bytes]:
+def _salt(command: Command, state: State) -> list[bytes]:
     """Return the key for a command that writes no text: the salt of the space.
 
     The salt is erased with the space; so operations allowed after that have no key, and their
     arguments are ids alone.
     """
-    salt = folded.state.timeline.salt
+    salt = state.timeline.salt
     return [] if salt is None or command.operation in AFTER_ERASURE else [salt]

@@ -19,8 +19,11 @@ from mnemic.adapters.ann.graphs import (
 )
 from mnemic.adapters.checkpoints.directory import CheckpointDirectory, Wanted, checkpoint_directory
 from mnemic.adapters.inprocess.engine.analysis import TimedAnalyst
+from mnemic.adapters.inprocess.engine.caller import Caller
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.log_state import LogState
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.stores.encryption_consistency import check_unmixed
 from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.adapters.system.clocks import SystemClock
@@ -79,7 +82,7 @@ def open_space(  # each argument is one thing that a host may configure
     checkpoints: Wanted = None,
     retriever: Retriever = "exact",
     keys: str | Path | None = None,
-) -> tuple[Store | None, CommandExecutor]:
+) -> tuple[Store | None, SessionHandle]:
     """Return an open space, and its store if it was opened here and is to be closed with it.
 
     Raises:
@@ -101,27 +104,52 @@ def open_space(  # each argument is one thing that a host may configure
         if not (read_only or space in store.spaces()):
             checked_name("space", space)  # one that exists is opened whatever its name
             check_unmixed(store, space)
-        opened = CommandExecutor(
+        opened = handle_on(
             _log(store, space, copy_context, read_only=read_only),
             clock=copy_context.clock,
             entropy=copy_context.entropy,
             actor=actor,
             read_only=read_only,
+            store=store,
         )
-        opened.store = store
+        log_state = opened.log_state
         place = checkpoint_directory(store, checkpoints, read_only=read_only)
-        _keep_checkpoints(opened, place)
-        _keep_graphs(opened, place, graphs)
-        opened.restore()
-        if opened.state.version < 0:
+        _keep_checkpoints(log_state, place)
+        _keep_graphs(log_state, place, graphs)
+        log_state.restore()
+        if log_state.version < 0:
             _write_first_events(opened, policy or DEFAULT)
-        if opened.checkpoint_writer is not None:
-            opened.checkpoint_writer.settle()
+        if log_state.checkpoint_writer is not None:
+            log_state.checkpoint_writer.settle()
     except BaseException:
         if owned:
             store.close()
         raise
     return (store if owned else None), opened
+
+
+def handle_on(
+    log: Log,
+    *,
+    clock: Clock,
+    entropy: Entropy,
+    actor: str,
+    read_only: bool = False,
+    store: Store | None = None,
+) -> SessionHandle:
+    """Return the first session handle on a log; its state is loaded when it is first needed.
+
+    Args:
+        log: The log.
+        clock: The wall clock.
+        entropy: Source of random bytes.
+        actor: The name to record as actor in the log.
+        read_only: Whether nothing may be written, and damage ends the fold without an error.
+        store: The store of the log, where forks are created too.
+    """
+    log_state = LogState(log, entropy=entropy, read_only=read_only)
+    caller = Caller(space=log.name, actor=actor, clock=clock, entropy=entropy, read_only=read_only)
+    return SessionHandle(log_state, CommandExecutor(log_state), caller, store=store)
 
 
 def _store(
@@ -156,60 +184,61 @@ def _log(store: Store, space: str, copy_context: CopyContext, *, read_only: bool
     return store.log(space, create=not read_only)
 
 
-def _keep_checkpoints(opened: CommandExecutor, place: CheckpointDirectory | None) -> None:
+def _keep_checkpoints(log_state: LogState, place: CheckpointDirectory | None) -> None:
     """Give the space a writer of checkpoints, if there is a directory for them."""
     if place is not None:
         from mnemic.adapters.checkpoints.writer import CheckpointWriter
 
-        opened.checkpoint_writer = CheckpointWriter(
-            opened.log,
+        log_state.loader.checkpoint_writer = CheckpointWriter(
+            log_state.log,
             place,
-            state_lock=opened.state_lock,
-            state=lambda: opened.state,
-            head=lambda: opened.head,
-            payloads=lambda: opened.payload_count,
+            state_lock=log_state.lock,
+            state=lambda: log_state.state,
+            head=lambda: log_state.head,
+            payloads=lambda: log_state.payload_count,
         )
 
 
 def _keep_graphs(
-    opened: CommandExecutor, place: CheckpointDirectory | None, wanted: Graphs | None
+    log_state: LogState, place: CheckpointDirectory | None, wanted: Graphs | None
 ) -> None:
     """Give the space a builder of graphs over its vectors, in files next to the checkpoints."""
 
     def folder() -> GraphFolder | None:
-        genesis = opened.log.digest_at(0)
+        genesis = log_state.log.digest_at(0)
         if place is None or genesis is None:
             return None
-        return GraphFolder(place, space=opened.log.name, genesis=genesis)
+        return GraphFolder(place, space=log_state.log.name, genesis=genesis)
 
     def index() -> VectorIndex | None:
-        embedder = opened.state.timeline.embedder
-        return None if embedder is None else opened.state.indexes.get(embedder)
+        snapshot = log_state.published.snapshot
+        return None if snapshot.embedder is None else snapshot.state.indexes.get(snapshot.embedder)
 
-    opened.graphs = GraphBuilder(wanted, state_lock=opened.state_lock, index=index, folder=folder)
+    log_state.graphs = GraphBuilder(wanted, index=index, folder=folder)
 
 
-def _write_first_events(opened: CommandExecutor, policy: Policy) -> None:
+def _write_first_events(opened: SessionHandle, policy: Policy) -> None:
     """Write the first events, unless another process did so meanwhile.
 
     Raises:
         LogCorrupt, StoreTooNew: The first event cannot be read.
         PointOutOfRange: There are no events, and the space is opened read-only.
     """
-    if opened.damage is not None:
-        raise opened.damage
+    if opened.log_state.damage is not None:
+        raise opened.log_state.damage
     if opened.read_only:
         raise PointOutOfRange(f"space {opened.log.name!r} is empty", point="version", head=-1)
 
     def decide(view: View, _: Instant) -> Decision[None]:
-        nonce, salt = opened.entropy.token(NONCE_SIZE), opened.entropy.token(SALT_SIZE)
+        entropy = opened.caller.entropy
+        nonce, salt = entropy.token(NONCE_SIZE), entropy.token(SALT_SIZE)
         return decide_open(view, policy, nonce=nonce, salt=salt)
 
     opened.execute(Command("open", {}), decide)
 
 
 def models(
-    space: CommandExecutor,
+    space: SessionHandle,
     *,
     embedder: Embedder | None,
     embedders: Sequence[Embedder],
@@ -226,7 +255,7 @@ def models(
     """
     if embedder is not None:
         check_identity(embedder)
-        check_embedder(space.state.timeline.embedder, embedder.identity)
+        check_embedder(space.snapshot().embedder, embedder.identity)
     if isinstance(embedders, str) or not isinstance(embedders, Sequence):
         raise FieldRefused(
             f"embedders must be a list of embedders, got {embedders!r:.100}", field="embedders"

@@ -1,64 +1,112 @@
-"""Session handle on an open space: its actor, its session and its permissions.
+"""Session handle on an open space: the caller, what it reads, and the commands that it issues.
 
-Rules of this module:
-
-1. Session handles of one space share its log, its state and its state lock, and have an actor and a
-   session each. Between two times that one of them holds the state lock, others may have changed
-   anything.
-2. What is refused here is refused for every command; the decisions have their own refusals.
+Session handles of one space share its log, its state and its queue of commands, and have an actor
+and a session each. A snapshot does not change; between two snapshots others may have changed
+anything.
 """
 
 from __future__ import annotations
 
-from copy import copy
-from typing import Self
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
 
-from mnemic.adapters.inprocess.engine.commands import Command
-from mnemic.adapters.inprocess.engine.log_state import LogState
-from mnemic.kernel.decisions.authorization import check_whole, within
-from mnemic.kernel.errors import (
-    FieldRefused,
-    SessionState,
-    SpaceErased,
-    VersionConflict,
-    ViewReadOnly,
-)
+from attrs import evolve
+
+from mnemic.adapters.ann.graphs import GraphBuilder
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.inprocess.engine.caller import Caller
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.commands import Command, Decide, Outcome, ReplayHandler
+from mnemic.adapters.inprocess.engine.log_state import LogState, Published
+from mnemic.kernel.decisions.authorization import within
+from mnemic.kernel.errors import FieldRefused, HistoryReplaced, SessionState
+from mnemic.kernel.events import Recorded
 from mnemic.kernel.model.identity import SessionId
-from mnemic.kernel.ports import Clock, Entropy, Log, Store
+from mnemic.kernel.ports import CommandRow, Log, PayloadRow, Record, Store
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
-from mnemic.projections.view import View, live
-
-SPACE_WIDE_OPERATIONS = frozenset(
-    "adopt_policy calibrate erase_space quarantine reembed revert revert_source".split()
-)
-"""Operations that affect every block of a space."""
+from mnemic.projections.state.state import State
+from mnemic.projections.view import Snapshot, View
 
 
-class SessionHandle(LogState):
-    """One caller's handle on an open space; the log and the folded state are shared."""
+class _Informed:
+    """Context manager that notes which replacements of the log its caller gets errors about.
+
+    Args:
+        caller: The caller.
+        log_state: The log.
+    """
+
+    __slots__ = ("_caller", "_log_state")
+
+    def __init__(self, caller: Caller, log_state: LogState) -> None:
+        self._caller = caller
+        self._log_state = log_state
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, HistoryReplaced):
+            self._caller.informed = self._log_state.replacements
+
+
+class SessionHandle:
+    """One caller's handle on an open space.
+
+    Args:
+        log_state: The log and the state folded from it.
+        executor: Carries out commands.
+        caller: Who has the handle.
+        store: The store of the space, where forks are created too.
+    """
 
     def __init__(
-        self, log: Log, *, clock: Clock, entropy: Entropy, actor: str, read_only: bool
+        self,
+        log_state: LogState,
+        executor: CommandExecutor,
+        caller: Caller,
+        *,
+        store: Store | None = None,
     ) -> None:
-        super().__init__(log, entropy=entropy, read_only=read_only)
-        self.clock = clock
-        self.entropy = entropy
-        self.actor = actor
-        self.read_only = read_only
-        """Whether this session handle may not write."""
-        self.zone: str | None = None
-        """Trust zone of this session handle: what it learns is of this zone at most; None: full."""
-        self.expected_version: int | None = None
-        """Version that the log must have for a write, as this handle left it; None: any."""
-        self.answered_version: int | None = None
-        """Version of the log after the last command of this session handle was answered."""
-        self.store: Store | None = None
-        """The store of the space, where forks are created too."""
-        self._session: SessionId | None = None
-        """The last session of this session handle; it may have ended since."""
+        self.log_state = log_state
+        self.executor = executor
+        self.caller = caller
+        self.store = store
+        self._pinned: Snapshot | None = None
 
-    # --- session handles --------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        """The name of the space."""
+        return self.log_state.log.name
+
+    @property
+    def log(self) -> Log:
+        """The log of the space."""
+        return self.log_state.log
+
+    @property
+    def codec(self) -> Codec:
+        """The codec of the log's events."""
+        return self.log_state.codec
+
+    @property
+    def graphs(self) -> GraphBuilder | None:
+        """Graphs over the vectors; None: every search is exact."""
+        return self.log_state.graphs
+
+    @property
+    def read_only(self) -> bool:
+        """Whether this session handle may not write."""
+        return self.caller.read_only
+
+    # --- session handles ------------------------------------------------------------------------
 
     def handle_of(
         self,
@@ -68,7 +116,7 @@ class SessionHandle(LogState):
         read_only: bool = False,
         version: int | None = None,
         zone: str | None = None,
-    ) -> Self:
+    ) -> SessionHandle:
         """Return another session handle on this space, for *actor*.
 
         Args:
@@ -84,113 +132,156 @@ class SessionHandle(LogState):
             SessionState: The session is not open, or another actor began it.
         """
         checked_name("actor", actor)
-        zone = self.zone if zone is None else self._lower(checked_name("zone", zone))
+        zone = self.caller.zone if zone is None else self._lower(checked_name("zone", zone))
         if version is not None and type(version) is not int:
             raise FieldRefused(f"version must be a whole number, got {version!r}", field="version")
         if session is not None:
-            self._check_session(checked_name("session", session), actor)
-        session_handle = copy(self)
-        session_handle.actor, session_handle.session = (
-            actor,
-            None if session is None else SessionId(session),
+            self._check_session(SessionId(checked_name("session", session)), actor)
+        caller = evolve(
+            self.caller,
+            actor=actor,
+            session=None if session is None else SessionId(session),
+            read_only=self.caller.read_only or read_only,
+            expected_version=version,
+            answered_version=None,
+            zone=zone,
+            informed=self.log_state.replacements,
         )
-        (
-            session_handle.read_only,
-            session_handle.expected_version,
-            session_handle.answered_version,
-        ) = (
-            self.read_only or read_only,
-            version,
-            None,
-        )
-        session_handle.zone = zone
-        session_handle.begin_informed()
-        return session_handle
+        return SessionHandle(self.log_state, self.executor, caller, store=self.store)
 
     def _lower(self, zone: str) -> str:
         """Return the lower of this session handle's zone and another, by the policy in force."""
-        if self.zone is None:
+        mine = self.caller.zone
+        if mine is None:
             return zone
-        with self.state_lock:
-            self.catch_up()
-            return self.zone if within(self.state.timeline.policy, self.zone, zone) else zone
+        return mine if within(self.snapshot().policy, mine, zone) else zone
 
-    def _check_session(self, session: str, actor: str) -> None:
-        with self.state_lock:
-            self.catch_up()
-            beginner = self._session_actor(SessionId(session))
-        if beginner is None:
+    def _check_session(self, session: SessionId, actor: str) -> None:
+        snapshot = self.snapshot()
+        started = snapshot.sessions.get(session)
+        if started is None:
             raise SessionState(
                 f"no session {session!r} is open",
                 recovery="Leave out session, and start one.",
                 session_id=session,
             )
-        if beginner != actor:
+        if snapshot.state.timeline.actor_at(started) != actor:
             raise SessionState(
                 f"session {session} was not begun by {actor!r}",
                 recovery="Continue it as the actor that began it, or start one.",
                 session_id=session,
             )
 
-    def _session_actor(self, session: SessionId) -> str | None:
-        """Return the actor that began a session, if it is open. Cheap enough for every request."""
-        existing = self.state.timeline.sessions.current
-        started = existing.get(session)
-        if started is None:
-            return None
-        known = self._shared.session_actors
-        if started not in known:
-            begun = self.event_at(started)
-            if begun is None:
-                return None
-            known[started] = begun.actor
-            for ended in known.keys() - set(existing.values()):
-                del known[ended]
-        return known[started]
-
     @property
     def session(self) -> SessionId | None:
         """The session of this handle, unless it has ended; another handle may have continued it."""
-        if self._session is None:
+        if self.caller.session is None:
             return None
-        with self.state_lock:
-            if self.state.version < 0:
-                self.catch_up()  # a fold was interrupted, and the state is empty
-            return self._open_session()
+        return self.caller.session_among(self._last().snapshot.sessions)
 
     @session.setter
     def session(self, session: SessionId | None) -> None:
-        self._session = session
+        self.caller.session = session
 
-    def _open_session(self) -> SessionId | None:
-        """Return the session, unless it has ended. The state is not empty, its lock is held."""
-        is_open = self._session in self.state.timeline.sessions.current
-        return self._session if is_open else None
+    def _last(self) -> Published:
+        """Return what was published last, or everything if the state was dropped."""
+        published = self.log_state.published
+        return published if published.head.version >= 0 else self._current()
 
-    def check_no_session(self) -> None:
-        """Refuse to start a second session on one session handle.
+    # --- reading --------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Return the snapshot of everything that is in the log by now.
 
         Raises:
-            SessionState: One is open.
+            Closed: The space was closed.
+            HistoryReplaced: The log is not a continuation of what this handle has seen.
+            LogCorrupt: An event cannot be read, or folded.
         """
-        session = self.session
-        if session is not None:
-            raise SessionState(f"session {session} is open", session_id=session)
+        return self._current().snapshot if self._pinned is None else self._pinned
 
-    # --- current time -----------------------------------------------------------------------
+    def _current(self) -> Published:
+        self.check_informed()
+        with self._informed():
+            return self.log_state.current()
 
-    def moment(self) -> Instant:
-        """Return the current time on both clocks, as an event of this process is stamped."""
-        return self.state.timeline.instant(self.session, self.clock.now_us())
+    @property
+    def state(self) -> State:
+        """The state of the last snapshot: another object once text was erased."""
+        return self._last().snapshot.state
 
-    def live(self, moment: Instant | None = None) -> View:
-        """Return the live view at *moment*, valid until the next event."""
-        moment = moment or self.moment()
-        view = live(self.state, active_us=moment.active_us, instant_us=moment.recorded_us)
-        view.highest, view.writer = self.zone, self.actor
-        return view
+    def view(self, moment: Instant | None = None) -> View:
+        """Return the view of the present, or at a moment of its last version."""
+        return self.view_of(self.snapshot(), moment)
 
-    # --- permissions ------------------------------------------------------------------------
+    def view_of(self, snapshot: Snapshot, moment: Instant | None = None) -> View:
+        """Return the view of a snapshot, at the present or at a moment of its last version."""
+        return self.caller.view(snapshot, moment or self.caller.moment(snapshot))
+
+    @contextmanager
+    def pinned(self) -> Generator[None]:
+        """Answer everything from the present snapshot meanwhile.
+
+        Several queries are then of one version, however fast others append.
+        """
+        before, self._pinned = self._pinned, self.snapshot()
+        try:
+            yield
+        finally:
+            self._pinned = before
+
+    @contextmanager
+    def unpinned(self) -> Generator[None]:
+        """Read the present meanwhile; what is pinned afterwards is the snapshot after it."""
+        before, self._pinned = self._pinned, None
+        try:
+            yield
+        finally:
+            self._pinned = None if before is None else self._current().snapshot
+
+    def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
+        """Yield the events with version in (after, upto]; see ``LogState``."""
+        with self._informed():
+            yield from self.log_state.recorded(after, upto)
+
+    def event_at(self, version: int) -> Recorded | None:
+        """Return the event at *version*, if the log has it."""
+        with self._informed():
+            return self.log_state.event_at(version)
+
+    def decoded(self, record: Record, rows: Sequence[PayloadRow]) -> Recorded:
+        """Return the event in *record* with its payloads; what is known to be lost is marked."""
+        return self.log_state.reader.decoded(record, rows)
+
+    def digest_at(self, version: int) -> bytes:
+        """Return the chain digest of the log as it ends with the event at *version*."""
+        with self._informed():
+            return self.log_state.digest_at(version)
+
+    # --- commands -------------------------------------------------------------------------------
+
+    def execute(
+        self, command: Command, decide: Decide, *, again: ReplayHandler | None = None
+    ) -> Outcome:
+        """Decide on the head of the log and append the decision; see ``CommandExecutor``."""
+        with self._informed():
+            return self.executor.execute(self.caller, command, decide, again=again)
+
+    def prepared(
+        self, command: Command, decide: Decide, *, again: ReplayHandler | None = None
+    ) -> Outcome:
+        """Decide on a snapshot, for slow decisions, then append; see ``CommandExecutor``."""
+        with self._informed():
+            return self.executor.prepared(self.caller, command, decide, again=again)
+
+    def remembered(self, command: Command) -> CommandRow | None:
+        """Return what a command of this actor with this id wrote; see ``CommandExecutor``."""
+        with self._informed():
+            return self.executor.remembered(self.caller, command)
+
+    def decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
+        """Repeat the decision of a command that was written; see ``CommandExecutor``."""
+        return self.executor.decided_again(self.caller, row, decide)
 
     def check_writable(self) -> None:
         """Refuse when nothing may be written.
@@ -198,70 +289,50 @@ class SessionHandle(LogState):
         Raises:
             ViewReadOnly: The space or this session handle is read-only.
         """
-        if self._shared.read_only:
-            raise ViewReadOnly(f"space {self.log.name!r} is open read-only")
-        if self.read_only:
-            raise ViewReadOnly(f"this session handle on space {self.log.name!r} only reads")
+        self.caller.check_writable(space_is_read_only=self.log_state.is_read_only)
 
-    def check_version(self) -> None:
-        """Refuse when the log is not at the version that this session handle expects.
-
-        Raises:
-            VersionConflict: Another writer has appended, or the version is in the future.
-        """
-        if self.expected_version is None:
-            return
-        self.catch_up()
-        if self.expected_version != self.state.version:
-            raise VersionConflict(
-                f"the log is at version {self.state.version}, not at {self.expected_version}",
-                expected=self.expected_version,
-                head=self.state.version,
-            )
-
-    def check_space_wide_allowed(self, command: Command) -> None:
-        """Refuse an operation on the whole space to a lower zone; the state lock is held.
-
-        Raises:
-            Forbidden: The operation requires the highest zone.
-        """
-        if self.zone is not None and command.operation in SPACE_WIDE_OPERATIONS:
-            check_whole(self.live(), command.operation)
-
-    def check_not_erased(self) -> None:
-        """Refuse when the space has been erased; the state lock is held.
+    def check_not_erased(self, snapshot: Snapshot | None = None) -> None:
+        """Refuse when the space has been erased.
 
         Raises:
             SpaceErased: Its text is erased, and no new text may be written.
         """
-        erased = self.state.timeline.space_erased
-        if erased is not None:
-            raise SpaceErased(f"space {self.log.name!r} was erased", version=erased)
+        self.caller.check_not_erased((snapshot or self.snapshot()).erased_at)
 
-    # --- closing ----------------------------------------------------------------------------
+    # --- another history ------------------------------------------------------------------------
+
+    def check_informed(self) -> None:
+        """Refuse once, if the log was found to be another history since this handle was used.
+
+        Raises:
+            HistoryReplaced: Another session handle found it out.
+        """
+        known, self.caller.informed = self.caller.informed, self.log_state.replacements
+        self.log_state.check_unreplaced(known)
+
+    def check_history(self) -> None:
+        """Refuse to answer from a log that is another one by now; see ``LogState``."""
+        with self._informed():
+            self.log_state.check_history()
+
+    def _informed(self) -> _Informed:
+        """Return a context in which an error that reports a replaced history informs the caller."""
+        return _Informed(self.caller, self.log_state)
+
+    def inform_again(self) -> None:
+        """Report the last replacement once more: its error reached no caller."""
+        self.caller.informed = min(self.caller.informed, self.log_state.replacements - 1)
+
+    # --- closing --------------------------------------------------------------------------------
 
     @property
     def left(self) -> tuple[str, ...]:
         """The names of leftover files that may still hold erased text, or its keys."""
-        return (
-            *(() if self.checkpoint_writer is None else self.checkpoint_writer.left),
-            *self.keys_left,
-        )
+        writer = self.log_state.checkpoint_writer
+        return (*(() if writer is None else writer.left), *self.keys_left)
 
     @property
     def keys_left(self) -> tuple[str, ...]:
         """The names of leftover files that may still hold keys of erased, encrypted text."""
         left: tuple[str, ...] = getattr(self.log, "left", ())
         return left
-
-    def close(self) -> None:
-        """Close the log for every session handle; everything needed to reopen it is kept."""
-        with self.state_lock:  # a decision in progress finishes first
-            if self.is_closed:
-                return
-            self._shared.is_closed = True
-        if self.checkpoint_writer is not None:
-            self.checkpoint_writer.close()
-        if self.graphs is not None:
-            self.graphs.close()
-        self.log.close()

@@ -143,8 +143,7 @@ class ComposedGraph(LedgerOperations):
             raise ComposedGraphRefused(f"Unknown composed_graph action: {call.action}")
         if call.action in {"never_composed", "bounty_mode"}:
             self._auto_consolidate()
-        with self._space.state_lock:
-            return {"action": call.action, **_read(self._view(), call)}
+        return {"action": call.action, **_read(self._view(), call)}
 
     def _labelled(self, call: Call, command_id: str | None) -> Answer:
         event_id, outcome_type = call.needed("event_id"), call.needed("outcome_type")
@@ -163,11 +162,10 @@ class ComposedGraph(LedgerOperations):
             known = refused.code in {"label-unsupported", "composition-not-found"}
             message = refused.message if known else f"Invalid arguments: {refused.message}"
             raise ComposedGraphRefused(message) from refused
-        with self._space.state_lock:
-            view, version = self._view(), identity.label_version(label.label_id)
-            found = None if version is None else view.state.ledger.label_at(version, version)
-            assert found is not None  # noqa: S101 - it was just set
-            outcome = records.outcome(compositions.label_result(found))
+        view, version = self._view(), identity.label_version(label.label_id)
+        found = None if version is None else view.state.ledger.label_at(version, version)
+        assert found is not None  # noqa: S101 - it was just set
+        outcome = records.outcome(compositions.label_result(found))
         return {"action": call.action, "eventId": event_id, "outcome": outcome}
 
 

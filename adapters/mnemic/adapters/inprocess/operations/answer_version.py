@@ -15,16 +15,11 @@ T = TypeVar("T")
 
 TAG_DIGITS = 16
 """Hexadecimal digits of a digest in a tag."""
-TRIES = 3
-"""Attempts of a query while others write, before it blocks the other session handles."""
 
 
 def version_of(memory: Host) -> int:
     """Return the current version of the log."""
-    space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    with space.state_lock:
-        space.catch_up()
-        return space.state.version
+    return memory._open().snapshot().version  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def tag_of(memory: Host, version: int) -> str:
@@ -37,7 +32,7 @@ def tag_of(memory: Host, version: int) -> str:
         HistoryReplaced: The log is another one than that of which *memory* has the state.
     """
     space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    if space.damage is not None:
+    if space.log_state.damage is not None:
         return str(version)
     return f"{version}.{space.digest_at(version).hex()[:TAG_DIGITS]}"
 
@@ -66,20 +61,15 @@ def version_written(memory: Host) -> int:
 
     For a repeated command that is the version after its first execution.
     """
-    answered = memory._open().answered_version  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    answered = memory._open().caller.answered_version  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     return version_of(memory) if answered is None else answered
 
 
 def asked(memory: Host, question: Callable[[], T]) -> tuple[T, int]:
     """Return the answer to a read-only query, and the one version it was read from.
 
-    It blocks no writer, unless others keep writing. Then the session handles of this process wait,
-    once; events of other processes, and blocks that wait to be consolidated, are ignored meanwhile.
+    What others append meanwhile is ignored.
     """
-    for _ in range(TRIES):
-        before = version_of(memory)
-        answer = question()
-        if version_of(memory) == before:
-            return answer, before
-    with memory._open().pinned() as version:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        return question(), version
+    space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    with space.pinned():
+        return question(), space.snapshot().version

@@ -240,7 +240,7 @@ class BlockOperations(Host):
             LogCorrupt: The log is damaged in the part that a checkpoint replaced on opening. An
                 erasure replays the whole log, and nothing after the damage would be left.
         """
-        self._open().check_foldable()
+        self._open().log_state.check_foldable()
         outcome = self._open().execute(
             Command("erase", {"block_id": block_id}, command_id),
             lambda view, _: decide_erase(view, block_id),
@@ -249,11 +249,10 @@ class BlockOperations(Host):
         recorded = self._space.event_at(version)
         event = None if recorded is None else recorded.event
         if not isinstance(event, BlockErased) or event.block_id != block:
-            with self._space.state_lock:
-                state = self._space.state
-                number = state.catalogue.numbers[block]
-                whole = state.timeline.space_erased or 0
-                version = state.timeline.erased_blocks.get(number, whole)
+            state = self._space.state
+            number = state.catalogue.numbers[block]
+            whole = state.timeline.space_erased or 0
+            version = state.timeline.erased_blocks.get(number, whole)
         return self._receipt(block, version)
 
     @operation("DELETE .", "Spaces", "admin", destructive=True, same_twice=True)
@@ -276,8 +275,7 @@ class BlockOperations(Host):
             )
         command = Command("erase_space", {}, command_id)
         self._open().execute(command, lambda view, _: decide_erase_space(view))
-        with self._space.state_lock:
-            version = self._space.state.timeline.space_erased or 0
+        version = self._space.snapshot().erased_at or 0
         return self._receipt(None, version)
 
     def _receipt(self, block_id: BlockId | None, version: int) -> ErasureReceipt:
@@ -343,8 +341,7 @@ class BlockOperations(Host):
             raise FieldRefused(f"limit must be a count from 0, got {limit!r}", field="limit")
         space = self._open()
         space.check_writable()
-        with space.state_lock:
-            space.check_not_erased()
+        space.check_not_erased()
         return self._with_models(
             partial(
                 consolidation.consolidate,
@@ -372,19 +369,16 @@ class BlockOperations(Host):
         space = self._open()
         space.check_writable()
         check_identity(embedder)
-        with space.state_lock:
-            space.catch_up()
-            space.check_space_wide_allowed(Command("reembed", {}))
-            # Set before the switch, so that queries right after it find the new model.
-            self._shared_models.models = evolve(self._models, coming=embedder)
+        space.caller.check_allowed(Command("reembed", {}), space.view())
+        # Set before the switch, so that queries right after it find the new model.
+        self._shared_models.models = evolve(self._models, coming=embedder)
         result = reembedding.reembed(space, embedder, progress=progress)
-        with space.state_lock:
-            if space.live().embedder == embedder.identity:  # else it was re-embedded again
-                models = self._models
-                before = () if models.embedder is None else (models.embedder,)
-                self._shared_models.models = evolve(
-                    models, embedder=embedder, others=(*models.others, *before)
-                )
+        if space.snapshot().embedder == embedder.identity:  # else it was re-embedded again
+            models = self._models
+            before = () if models.embedder is None else (models.embedder,)
+            self._shared_models.models = evolve(
+                models, embedder=embedder, others=(*models.others, *before)
+            )
         return result
 
 

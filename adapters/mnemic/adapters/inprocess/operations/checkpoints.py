@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.errors import CheckpointsOff, StoreBusy
@@ -21,8 +21,9 @@ class CheckpointOperations(Host):
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Return every checkpoint of this space, newest first, each read and checked in full."""
         space = self._open()
-        space.catch_up()
-        return () if space.checkpoint_writer is None else space.checkpoint_writer.listing()
+        space.snapshot()  # what others have erased is gone then
+        writer = space.log_state.checkpoint_writer
+        return () if writer is None else writer.listing()
 
     @operation("POST ./checkpoints", "Spaces", "admin", same_twice=True, status=201)
     def checkpoint(self) -> Checkpoint:
@@ -36,13 +37,14 @@ class CheckpointOperations(Host):
         """
         space = self._open()
         space.check_writable()
-        if space.checkpoint_writer is None:
+        writer = space.log_state.checkpoint_writer
+        if writer is None:
             raise _off(space)
         for _ in range(TRIES):
-            space.catch_up()
-            file = space.checkpoint_writer.write()
+            space.snapshot()
+            file = writer.write()
             if file is not None:
-                return space.checkpoint_writer.look(file)
+                return writer.look(file)
         raise StoreBusy(
             f"words were erased {TRIES} times while a checkpoint was written",
             recovery="Try again when no erasure is running.",
@@ -59,9 +61,10 @@ class CheckpointOperations(Host):
         """
         space = self._open()
         space.check_writable()
-        if space.checkpoint_writer is None:
+        writer = space.log_state.checkpoint_writer
+        if writer is None:
             raise _off(space)
-        return DropCheckpointsResult(dropped=space.checkpoint_writer.drop())
+        return DropCheckpointsResult(dropped=writer.drop())
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force.
@@ -69,8 +72,8 @@ class CheckpointOperations(Host):
         The hour never steps back while the memory is open, even if the machine's clock does.
         """
         status = super().status()
-        status = evolve(status, hour=self._space.latest_hour(status.hour))
-        checkpoint_writer = self._space.checkpoint_writer
+        status = evolve(status, hour=self._space.log_state.latest_hour(status.hour))
+        checkpoint_writer = self._space.log_state.checkpoint_writer
         alerts = () if checkpoint_writer is None else checkpoint_writer.alerts
         left = ", ".join(self._space.keys_left)
         if left:
@@ -78,5 +81,5 @@ class CheckpointOperations(Host):
         return evolve(status, alerts=(*status.alerts, *alerts)) if alerts else status
 
 
-def _off(space: CommandExecutor) -> CheckpointsOff:
+def _off(space: SessionHandle) -> CheckpointsOff:
     return CheckpointsOff(f"space {space.log.name!r} has no place for checkpoints")

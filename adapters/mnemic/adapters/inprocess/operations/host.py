@@ -15,10 +15,10 @@ from mnemic.adapters.inprocess.consolidation import consolidation
 from mnemic.adapters.inprocess.consolidation.inbox_worker import ROUND_US, InboxWorker
 from mnemic.adapters.inprocess.consolidation.pacing import Pace, Speed
 from mnemic.adapters.inprocess.engine import analysis
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.embedding import embedder_of
 from mnemic.adapters.inprocess.engine.opening import Models, models
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.kernel.errors import Closed, EmbedderMismatch, HistoryReplaced, InboxFull
 from mnemic.kernel.model.identity import BlockId
@@ -45,7 +45,7 @@ class Host(Queries):
 
     def __init__(
         self,
-        space: CommandExecutor,
+        space: SessionHandle,
         *,
         store: Store | None = None,
         embedder: Embedder | None = None,
@@ -116,7 +116,7 @@ class Host(Queries):
         session_handle._make_handle(space)  # noqa: SLF001 - of the same class
         return session_handle
 
-    def _make_handle(self, space: CommandExecutor) -> None:
+    def _make_handle(self, space: SessionHandle) -> None:
         """Turn a copy of another handle into a session handle on *space*."""
         self._space = space
         self._recent = RecentIds()
@@ -129,14 +129,14 @@ class Host(Queries):
         A session handle closes itself only. In a child of the process that opened the memory this
         does nothing: files, connections and threads are the parent's.
         """
-        if self._is_closed or self._space.is_from_parent:
+        if self._is_closed or self._space.log_state.is_from_parent:
             self._is_closed = True
             return
         if not self._is_handle:
             self._inbox_worker.close()
         self._is_closed = True
         if not self._is_handle:
-            self._space.close()
+            self._space.log_state.close()
             if self._store is not None:
                 self._store.close()
 
@@ -167,10 +167,10 @@ class Host(Queries):
         given = self._scope if scope is None else {**self._scope, **checked_scope(scope)}
         return given or None
 
-    def _open(self) -> CommandExecutor:
+    def _open(self) -> SessionHandle:
         if self._is_closed:
             raise Closed(f"this {'session handle' if self._is_handle else 'memory'} is closed")
-        self._space.check_open()
+        self._space.log_state.check_open()
         return self._space
 
     @property
@@ -178,27 +178,24 @@ class Host(Queries):
         return self._shared_models.models
 
     def _view(self) -> View:
-        """Return the live view; the state lock is held."""
-        space = self._open()
-        space.catch_up()
-        return space.live()
+        """Return the view of the present."""
+        return self._open().view()
 
     def _with_models(self, act: Callable[[Models], T]) -> T:
         """Run *act* with the models; repeat it if another handle switched the embedder meanwhile.
 
-        A re-embedding sets its model before the event that adopts it, so models and event are read
-        together.
+        A re-embedding sets its model before the event that adopts it, so the models are read after
+        the event.
         """
         space = self._open()
         while True:
-            with space.state_lock:
-                space.catch_up()
-                models, adopted = self._models, space.state.timeline.embedder
+            adopted = space.snapshot().embedder
+            models = self._models
             try:
                 return act(models)
             except EmbedderMismatch:
-                with space.state_lock:
-                    models, now = self._models, space.state.timeline.embedder
+                now = space.snapshot().embedder
+                models = self._models
                 if now == adopted or embedder_of(models, now).identity != now:
                     raise
 
@@ -211,18 +208,17 @@ class Host(Queries):
         space = self._open()
         if space.read_only:
             return
-        with space.state_lock:
-            space.catch_up()
-            policy = space.state.timeline.policy
-            wanted = policy.auto_consolidate and not space.is_pinned
-            is_due = wanted and bool(space.state.catalogue.waiting) and bool(space.live().inbox())
-        if not is_due:
+        snapshot = space.snapshot()
+        policy = snapshot.policy
+        wanted = policy.auto_consolidate and snapshot.waiting
+        if not wanted or not space.view_of(snapshot).inbox():
             return
         limit_us = policy.promotion_limit_us
-        if limit_us is None:
-            self._with_models(partial(consolidation.consolidate, space))
-        elif self._promote(space, limit_us, only_privileged=self._inbox_worker.is_running):
-            self._inbox_worker.start()
+        with space.unpinned():
+            if limit_us is None:
+                self._with_models(partial(consolidation.consolidate, space))
+            elif self._promote(space, limit_us, only_privileged=self._inbox_worker.is_running):
+                self._inbox_worker.start()
 
     @contextmanager
     def _emptying_full_inbox(self) -> Generator[None]:
@@ -230,15 +226,15 @@ class Host(Queries):
         try:
             yield
         except InboxFull:
-            if self._open().state.timeline.policy.auto_consolidate:
+            if self._open().snapshot().policy.auto_consolidate:
                 self._inbox_worker.start()
             raise
 
     def _promote(
-        self, space: CommandExecutor, limit_us: int, *, only_privileged: bool = False
+        self, space: SessionHandle, limit_us: int, *, only_privileged: bool = False
     ) -> bool:
         """Promote for at most *limit_us*, and return whether there is more to promote."""
-        pace = Pace(limit_us, space.clock.now_us, self._shared_models.speed)
+        pace = Pace(limit_us, space.caller.clock.now_us, self._shared_models.speed)
         return self._with_models(
             lambda models: consolidation.promote_within(
                 space, models, pace, only_privileged=only_privileged
@@ -249,7 +245,7 @@ class Host(Queries):
         """Promote for one round of the background thread; see ``InboxWorker``."""
         space = self._open()
         try:
-            return self._promote(space.handle_of(space.actor, None), ROUND_US)
+            return self._promote(space.handle_of(space.caller.actor, None), ROUND_US)
         except HistoryReplaced:
             space.inform_again()  # of this thread, its error reaches no caller
             raise
@@ -262,6 +258,4 @@ def check_not_erased(memory: Host) -> None:
         SpaceErased: They were; nothing can be learned in it.
     """
     space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    with space.state_lock:
-        space.catch_up()
-        space.check_not_erased()
+    space.check_not_erased()

@@ -162,14 +162,11 @@ class RecallOperations(Host):
             raise NothingToScore("name one of block ids, a decision id and a composition id")
         decided = composed = None
         if decision_id is not None:
-            with space.state_lock:
-                space.catch_up()
-                recorded, event = decision_records.decision(space, decision_id)
-                decided = decision_records.decision_name(recorded)
-                ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
+            recorded, event = decision_records.decision(space, decision_id)
+            decided = decision_records.decision_name(recorded)
+            ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
         elif composition_id is not None:
-            with space.state_lock:
-                composition = compositions.composition(self._view(), composition_id)
+            composition = compositions.composition(self._view(), composition_id)
             composed = composition.id
             ids = [member.block_id for member in composition.members]
         feedback = Feedback(

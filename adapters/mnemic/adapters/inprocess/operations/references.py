@@ -16,10 +16,10 @@ from typing import Any, Final
 from attrs import evolve
 
 from mnemic.adapters.inprocess.engine.analysis import judge
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall.references import (
     Asked,
@@ -79,17 +79,14 @@ class ReferenceOperations(Host):
         space, depth = self._open(), checked_depth(depth)
         request = checked_request(query, self._scope)
         command = Command(MODE, {"query": query, "depth": depth}, command_id)
-        with space.state_lock:
-            space.catch_up()
-            repeated = space.remembered(command)
-            space.check_not_erased()
+        repeated = space.remembered(command)
+        space.check_not_erased()
         if repeated is None:
             with suppress(Unavailable):  # answer without the blocks that could not be promoted
                 self._auto_consolidate()
 
         def refer(models: Models) -> DeepReference:
-            with space.state_lock:
-                adopted = self._view().embedder
+            adopted = self._view().embedder
             asked = Asked(
                 query=query,
                 depth=depth,
@@ -100,12 +97,10 @@ class ReferenceOperations(Host):
             )
             if repeated is not None:
                 return _recorded(space, asked, command)
-            with space.state_lock:
-                doubtful = doubts(self._view(), asked)
+            doubtful = doubts(self._view(), asked)
             asked = evolve(asked, verdicts=_judged(doubtful, models))
             if not record or space.read_only:
-                with space.state_lock:
-                    return reference(self._view(), asked)
+                return reference(self._view(), asked)
             return _recorded(space, asked, command)
 
         return self._with_models(refer)
@@ -129,7 +124,7 @@ def _verdicts_of(recorded: Composed | None) -> dict[Pair, bool]:
     return {(one, two): verdict for one, two, verdict in judged}
 
 
-def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepReference:
+def _recorded(space: SessionHandle, asked: Asked, command: Command) -> DeepReference:
     """Return the answer at the head of the log, and record its evidence.
 
     The answer is returned even if the record cannot be written.
@@ -146,7 +141,7 @@ def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepRef
         return Decision(decide_compose(view, composition).events, answer)
 
     def again(row: CommandRow) -> Outcome:
-        recorded = space.live().composition(identity.composition_id(row.last))
+        recorded = space.view().composition(identity.composition_id(row.last))
         result = evolve(asked, verdicts=_verdicts_of(recorded))
         return space.decided_again(row, lambda view, _: decided(view, result))
 

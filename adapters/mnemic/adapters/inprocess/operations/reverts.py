@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import reevaluation
@@ -146,8 +146,7 @@ class RevertOperations(Host):
 
     def _picked(self, selection: Selection, view: View) -> list[Recorded]:
         """Return the selected writes up to a view."""
-        upto = view.point.version
-        kinds = reevaluation.versions(self._space, *PICKED, upto=upto)
+        kinds = reevaluation.versions(view, *PICKED)
         return [each for each in reevaluation.events(self._space, kinds) if selection.picks(each)]
 
 
@@ -198,7 +197,7 @@ def _conflict(left: Objection) -> RevertConflict:
 
 
 def _reverted(
-    space: CommandExecutor,
+    space: SessionHandle,
     command: Command,
     decide: Callable[[View, Instant], Decision[Any]],
     *,
@@ -206,10 +205,9 @@ def _reverted(
 ) -> RevertResult:
     """Return the result of a revert, which is carried out unless it is a dry run."""
     if dry_run:
-        with space.state_lock:
-            space.catch_up()
-            space.check_not_erased()
-            event, kept = decide(space.live(), space.moment()).result
+        space.check_not_erased()
+        view = space.view()
+        event, kept = decide(view, Instant(view.point.active_us, view.point.instant_us)).result
         return revert_result(event, kept, action="dry_run", version=None)
     outcome = space.prepared(command, decide)
     event, kept = outcome.result

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve
 
 from mnemic.adapters.codec.erasures import CopyOfErased
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
@@ -53,15 +53,13 @@ class ExchangeOperations(Host):
             DecisionNotFound: No recorded recall has this id.
         """
         space = self._open()
-        with space.state_lock:
-            space.catch_up()
-            recorded, _ = decision_records.decision(space, decision_id)
-            made = receipts.receipt_of(
-                recorded,
-                space=space.log.name,
-                ids=space.state.catalogue.ids,
-                digest_at=space.digest_at,
-            )
+        recorded, _ = decision_records.decision(space, decision_id)
+        made = receipts.receipt_of(
+            recorded,
+            space=space.log.name,
+            ids=space.state.catalogue.ids,
+            digest_at=space.digest_at,
+        )
         assert made is not None  # noqa: S101 - a decision is a recorded recall
         return made
 
@@ -90,9 +88,7 @@ class ExchangeOperations(Host):
         space = self._open()
         name = space.log.name
         try:
-            with space.state_lock:
-                space.catch_up()
-                found = _receipt_at(space, claimed.version, progress)
+            found = _receipt_at(space, claimed.version, progress)
             check = receipts.compared(claimed, found, space=name)
         except LogCorrupt as error:
             return ReceiptCheck(
@@ -139,11 +135,10 @@ class ExchangeOperations(Host):
             StoreFull, StoreFailed: The files cannot be written.
         """
         space = self._open()
-        with space.state_lock:
-            space.catch_up()
-            last = space.state.version if upto is None else upto
-        if upto is None and space.damage is not None:
-            raise space.damage
+        last = space.snapshot().version if upto is None else upto
+        damage = space.log_state.damage
+        if upto is None and damage is not None:
+            raise damage
         for _ in range(EXPORT_TRIES):
             manifest = _manifest(space, last, words=words)
             with suppress(writer.ErasedMeanwhile):
@@ -257,10 +252,9 @@ class ExchangeOperations(Host):
             LogCorrupt, StoreFull, StoreFailed, VersionConflict: See each.
         """
         name, original = checked_name("space", space), self._open()
-        with original.state_lock:
-            original.catch_up()
-            original.check_not_erased()
-            upto = original.state.version
+        snapshot = original.snapshot()
+        original.check_not_erased(snapshot)
+        upto = snapshot.version
         point = (hour, version, at, decision)
         if any(given is not None for given in point):
             found = view_at(
@@ -292,15 +286,16 @@ def _keys_of(store: Store | None) -> Path | None:
     return None if table is None else table.path
 
 
-def _receipt_at(space: CommandExecutor, version: int, progress: Progress | None) -> Receipt | None:
+def _receipt_at(space: SessionHandle, version: int, progress: Progress | None) -> Receipt | None:
     """Return the receipt that the log gives for the decision at *version*, read afresh.
 
     Raises:
         LogCorrupt: The log cannot be read up to that version.
     """
-    if version > space.state.version and space.damage is not None:
-        raise space.damage
-    recorded = space.event_at(version) if 0 <= version <= space.state.version else None
+    snapshot, damage = space.snapshot(), space.log_state.damage
+    if version > snapshot.version and damage is not None:
+        raise damage
+    recorded = space.event_at(version) if 0 <= version <= snapshot.version else None
     if recorded is None:
         return None
     digests = receipts.Digests()
@@ -313,12 +308,12 @@ def _receipt_at(space: CommandExecutor, version: int, progress: Progress | None)
     return receipts.receipt_of(
         recorded,
         space=space.log.name,
-        ids=space.state.catalogue.ids,
+        ids=snapshot.state.catalogue.ids,
         digest_at=digests.at,
     )
 
 
-def _manifest(space: CommandExecutor, last: int, *, words: bool) -> Manifest:
+def _manifest(space: SessionHandle, last: int, *, words: bool) -> Manifest:
     """Return the manifest of an export up to version *last*, without the counts.
 
     Raises:
@@ -327,8 +322,7 @@ def _manifest(space: CommandExecutor, last: int, *, words: bool) -> Manifest:
     if type(last) is not int:
         raise FieldRefused(f"upto must be a version, got {last!r:.40}", field="upto")
     erased = _erased_after(space, last)
-    with space.state_lock:
-        gone = space.state.timeline.space_erased
+    gone = space.snapshot().erased_at
     if words and gone is not None and gone > last:
         raise SpaceErased(f"space {space.log.name!r} was erased", version=gone)
     return Manifest(
@@ -341,25 +335,24 @@ def _manifest(space: CommandExecutor, last: int, *, words: bool) -> Manifest:
     )
 
 
-def _erased_after(space: CommandExecutor, version: int) -> tuple[BlockId, ...]:
+def _erased_after(space: SessionHandle, version: int) -> tuple[BlockId, ...]:
     """Return the blocks known at *version* whose text was erased after it, or in another copy.
 
     Raises:
         PointOutOfRange: There is no such version.
         SpaceErased: Everything was erased in another copy.
     """
-    with space.state_lock:
-        space.catch_up()
-        view = as_of(space.state, space.state.timeline.checked_version(version))
-        erased = dict.fromkeys(recorded_recalls.erased_since(view))
-        for event in _erased_elsewhere(space):
-            number = view.state.catalogue.numbers.get(event.block_id)
-            if number is not None and view.life.has(number):
-                erased[number] = None
-        return tuple(map(view.id, erased))
+    state = space.snapshot().state
+    view = as_of(state, state.timeline.checked_version(version))
+    erased = dict.fromkeys(recorded_recalls.erased_since(view))
+    for event in _erased_elsewhere(space):
+        number = view.number(event.block_id)
+        if number is not None:
+            erased[number] = None
+    return tuple(map(view.id, erased))
 
 
-def _erased_elsewhere(space: CommandExecutor) -> Iterator[BlockErased]:
+def _erased_elsewhere(space: SessionHandle) -> Iterator[BlockErased]:
     """Yield the erasures of blocks that were made in another copy and are not recorded here.
 
     Raises:
@@ -370,7 +363,7 @@ def _erased_elsewhere(space: CommandExecutor) -> Iterator[BlockErased]:
             if not isinstance(event, BlockErased):
                 raise SpaceErased(
                     f"space {space.log.name!r} was erased in another copy",
-                    version=space.state.version,
+                    version=space.log_state.version,
                 )
             yield event
 
@@ -391,7 +384,7 @@ def _exported(path: Path, counted: Manifest) -> ExportResult:
     )
 
 
-def _fork(original: CommandExecutor, upto: int, log: Log, progress: Progress | None) -> ForkResult:
+def _fork(original: SessionHandle, upto: int, log: Log, progress: Progress | None) -> ForkResult:
     """Copy the log up to version *upto* into an empty one, erasures included."""
     payloads = 0
     last: TransferRecord | None = None
@@ -407,10 +400,13 @@ def _fork(original: CommandExecutor, upto: int, log: Log, progress: Progress | N
     assert last is not None  # noqa: S101 - an open space has a first event
     copying.check_copy(log, end)
     erased = _erased_after(original, upto)  # only now: others may have erased meanwhile
-    copy_context = CopyContext(clock=original.clock, entropy=original.entropy, actor=original.actor)
+    copy_context = CopyContext(
+        clock=original.caller.clock,
+        entropy=original.caller.entropy,
+        actor=original.caller.actor,
+    )
     try:
-        with original.state_lock:
-            original.check_not_erased()
+        original.check_not_erased()
     except SpaceErased:
         copying.erase_all_again(log, last.recorded, copy_context, after=head)
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.errors import DecisionNotFound
 from mnemic.kernel.events import RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id, decision_version
@@ -10,7 +10,7 @@ from mnemic.projections.retrieval.recorded_recalls import view_of
 from mnemic.projections.view import View
 
 
-def decision(space: CommandExecutor, identifier: str) -> tuple[Recorded, RecallRecorded]:
+def decision(space: SessionHandle, identifier: str) -> tuple[Recorded, RecallRecorded]:
     """Return the record of a decision.
 
     Raises:
@@ -18,14 +18,14 @@ def decision(space: CommandExecutor, identifier: str) -> tuple[Recorded, RecallR
     """
     version = decision_version(identifier)
     recorded = None
-    if version is not None and version <= space.state.version:
+    if version is not None and version <= space.snapshot().version:
         recorded = space.event_at(version)
     if recorded is None or not isinstance(recorded.event, RecallRecorded):
         raise DecisionNotFound(f"no decision has the id {identifier!r}", decision_id=identifier)
     return recorded, recorded.event
 
 
-def view_before(space: CommandExecutor, now: View, identifier: str) -> View:
+def view_before(space: SessionHandle, now: View, identifier: str) -> View:
     """Return the state that a decision read, if it was recorded by *now*.
 
     Raises:
@@ -34,7 +34,7 @@ def view_before(space: CommandExecutor, now: View, identifier: str) -> View:
     recorded, event = decision(space, identifier)
     if recorded.version > now.point.version:
         raise DecisionNotFound(f"no decision has the id {identifier!r}", decision_id=identifier)
-    return view_of(space.state, event)
+    return view_of(now.state, event)
 
 
 def decision_name(recorded: Recorded) -> DecisionId:

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import evolve
 
 from mnemic.adapters.inprocess import history
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.kernel.errors import BlockNotFound, FieldRefused
 from mnemic.kernel.events import SIGNALS, AnswerRow, RecallRecorded, Recorded
@@ -50,13 +50,14 @@ HISTORY_MAX = 100
 class Case:
     """A recorded decision with the state it read, and, unless sealed, its recomputed ranking."""
 
-    def __init__(self, space: CommandExecutor, models: Models, identifier: str) -> None:
+    def __init__(self, space: SessionHandle, models: Models, identifier: str) -> None:
         self.space = space
+        self.now = space.view()
         self.recorded: Recorded
         self.event: RecallRecorded
         self.recorded, self.event = decision_records.decision(space, identifier)
         self.models = recorded_recalls.as_then(self.event, models)
-        self.view: View = recorded_recalls.view_of(space.state, self.event)
+        self.view: View = recorded_recalls.view_of(self.now.state, self.event)
         self.sealed = recorded_recalls.is_sealed(self.view, self.event)
         self.request: Request | None = None
         self.inquiry: Inquiry | None = None
@@ -93,7 +94,7 @@ class Case:
 
 
 def explain(
-    space: CommandExecutor, models: Models, identifier: str, block_id: str | None = None
+    space: SessionHandle, models: Models, identifier: str, block_id: str | None = None
 ) -> Explanation:
     """Return why the blocks of a decision were returned.
 
@@ -102,34 +103,32 @@ def explain(
         RecipeRetired: It was made by a recipe that this release no longer carries.
         FieldRefused: The block was not among those returned.
     """
-    with space.state_lock:
-        space.catch_up()
-        case = Case(space, models, identifier)
-        rows = list(enumerate(case.event.answer.rows))
-        if block_id is not None:
-            rows = [entry for entry in rows if case.view.id(entry[1].block) == block_id]
-            if not rows:
-                raise FieldRefused(
-                    f"block {block_id!r} was not returned by {case.id}",
-                    recovery="Call why_not() for the stage at which it was dropped.",
-                    field="block_id",
-                )
-        return Explanation(
-            decision_id=case.id,
-            query=case.query,
-            frame=case.event.frame,
-            policy_id=case.event.policy_id,
-            recipe=case.event.recipe,
-            version=case.event.read_version,
-            hour=case.view.point.hour,
-            candidates=None if case.ranking is None else len(case.ranking),
-            retriever=case.event.retriever,
-            answerable=None if case.event.answerable < 0 else unit(case.event.answerable),
-            verdict=case.event.verdict,
-            near=len(case.event.near) if case.event.retriever == "ann" else None,
-            sealed=case.sealed,
-            blocks=tuple(_explained(case, place, row) for place, row in rows),
-        )
+    case = Case(space, models, identifier)
+    rows = list(enumerate(case.event.answer.rows))
+    if block_id is not None:
+        rows = [entry for entry in rows if case.view.id(entry[1].block) == block_id]
+        if not rows:
+            raise FieldRefused(
+                f"block {block_id!r} was not returned by {case.id}",
+                recovery="Call why_not() for the stage at which it was dropped.",
+                field="block_id",
+            )
+    return Explanation(
+        decision_id=case.id,
+        query=case.query,
+        frame=case.event.frame,
+        policy_id=case.event.policy_id,
+        recipe=case.event.recipe,
+        version=case.event.read_version,
+        hour=case.view.point.hour,
+        candidates=None if case.ranking is None else len(case.ranking),
+        retriever=case.event.retriever,
+        answerable=None if case.event.answerable < 0 else unit(case.event.answerable),
+        verdict=case.event.verdict,
+        near=len(case.event.near) if case.event.retriever == "ann" else None,
+        sealed=case.sealed,
+        blocks=tuple(_explained(case, place, row) for place, row in rows),
+    )
 
 
 def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
@@ -185,41 +184,38 @@ def _contributions(case: Case, row: AnswerRow) -> tuple[Contribution, ...]:
     return packing.contributions(SIGNALS, case.frame.weights(asked=asked), row.signals)
 
 
-def why_not(space: CommandExecutor, models: Models, identifier: str, block_id: str) -> WhyNot:
+def why_not(space: SessionHandle, models: Models, identifier: str, block_id: str) -> WhyNot:
     """Return the stage at which a block was dropped from a decision, and by how much.
 
     Raises:
         DecisionNotFound, RecipeRetired: As for ``explain``.
         BlockNotFound: No such block was ever learned.
     """
-    with space.state_lock:
-        space.catch_up()
-        case = Case(space, models, identifier)
-        block = BlockId(block_id)
-        if case.view.number(block) is None:
-            return _not_learned(case, block)
-        number = case.space.state.catalogue.numbers[block]
-        returned = case.row(number)
-        if returned is not None:
-            place, row = returned
-            return WhyNot(
-                decision_id=case.id,
-                block_id=block,
-                stage="returned",
-                detail=f"It came back at rank {place + 1} with score {unit(row.score):.3f}.",
-                rank=place + 1,
-                score=unit(row.score),
-                contributions=_contributions(case, row),
-            )
-        return _by_status(case, number) or _by_search(case, number)
+    case = Case(space, models, identifier)
+    block = BlockId(block_id)
+    if case.view.number(block) is None:
+        return _not_learned(case, block)
+    number = case.view.state.catalogue.numbers[block]
+    returned = case.row(number)
+    if returned is not None:
+        place, row = returned
+        return WhyNot(
+            decision_id=case.id,
+            block_id=block,
+            stage="returned",
+            detail=f"It came back at rank {place + 1} with score {unit(row.score):.3f}.",
+            rank=place + 1,
+            score=unit(row.score),
+            contributions=_contributions(case, row),
+        )
+    return _by_status(case, number) or _by_search(case, number)
 
 
 def _not_learned(case: Case, block: BlockId) -> WhyNot:
-    known = case.space.state.catalogue.numbers
-    number = known.get(block) if isinstance(block, str) else None
+    number = case.now.number(block)
     if number is None:
         raise BlockNotFound(f"no block has the id {block!r}", block_id=block)
-    learned = int(case.space.live().life.get("learned", number))
+    learned = int(case.now.life.get("learned", number))
     return WhyNot(
         decision_id=case.id,
         block_id=block,

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 from attrs import asdict, evolve, frozen
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.engine.embedding import embed, embedder_of
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.results import connect_result
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.connecting import Assertion, decide_connect, terms
@@ -115,7 +115,7 @@ def _query(name: str, given: object) -> str:
 
 
 def answered(
-    space: CommandExecutor, request: Request, command_id: str | None
+    space: SessionHandle, request: Request, command_id: str | None
 ) -> ConnectByQueryResult | None:
     """Return the earlier answer to *request* under this id, if there is one.
 
@@ -124,42 +124,36 @@ def answered(
         WeightOutOfRange, NoteTooLong, UnknownIfExists, FieldRefused, FrameUnknown, SpaceErased:
             The request is invalid, regardless of what its queries match.
     """
-    with space.state_lock:
-        space.catch_up()
-        row = space.remembered(request.command(command_id))
-        if row is None:
-            space.check_not_erased()
-            terms(request.assertion(), space.state.timeline.policy)
-            request.eligibility(space.state.timeline.policy, space.session)
-            return None
-        recorded = space.event_at(row.first)
-        assert recorded is not None  # noqa: S101 - a command is remembered with its event
-        assert isinstance(recorded.event, EdgeConnected | EdgeDeferred)  # noqa: S101 - it is ours
-        matched = recorded.event.matched
-        assert matched is not None  # noqa: S101
-        at = Instant(recorded.active_us, recorded.recorded_us)
-        then = as_of(space.state, row.first - 1, active_us=at.active_us, instant_us=at.recorded_us)
-        ends = (
-            _End(id=matched.source, confidence=matched.source_confidence),
-            _End(id=matched.target, confidence=matched.target_confidence),
-        )
-        return _Pairing(then, request, ends).connected(at).result
+    row, snapshot = space.remembered(request.command(command_id)), space.snapshot()
+    if row is None:
+        space.check_not_erased(snapshot)
+        terms(request.assertion(), snapshot.policy)
+        request.eligibility(snapshot.policy, space.session)
+        return None
+    recorded = space.event_at(row.first)
+    assert recorded is not None  # noqa: S101 - a command is remembered with its event
+    assert isinstance(recorded.event, EdgeConnected | EdgeDeferred)  # noqa: S101 - it is ours
+    matched = recorded.event.matched
+    assert matched is not None  # noqa: S101
+    at = Instant(recorded.active_us, recorded.recorded_us)
+    then = as_of(snapshot.state, row.first - 1, active_us=at.active_us, instant_us=at.recorded_us)
+    ends = (
+        _End(id=matched.source, confidence=matched.source_confidence),
+        _End(id=matched.target, confidence=matched.target_confidence),
+    )
+    return _Pairing(then, request, ends).connected(at).result
 
 
 def connect(
-    space: CommandExecutor, models: Models, request: Request, command_id: str | None
+    space: SessionHandle, models: Models, request: Request, command_id: str | None
 ) -> ConnectByQueryResult:
     """Match both queries and connect the matches, if both are sure enough."""
-    with space.state_lock:
-        space.catch_up()
-        adopted = space.live().embedder
-    question = _Question.of(adopted, models, request)
+    question = _Question.of(space.snapshot().embedder, models, request)
     if request.dry_run:
-        with space.state_lock:
-            return question.pairing(space.live(), space.session).preview()
+        return question.pairing(space.view(), space.session).preview()
 
     def decide(view: View, at: Instant) -> Decision[ConnectByQueryResult]:
-        pairing = question.pairing(view, space.session)
+        pairing = question.pairing(view, space.caller.session_among(view.open_sessions()))
         if pairing.doubts():
             return Decision((), pairing.preview())
         return pairing.connected(at)

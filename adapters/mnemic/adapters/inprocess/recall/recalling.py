@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.recalling import decide_recall
@@ -31,7 +31,7 @@ from mnemic.projections.view import View, as_of
 
 
 def answered(
-    space: CommandExecutor, models: Models, request: Request, command_id: str | None
+    space: SessionHandle, models: Models, request: Request, command_id: str | None
 ) -> RecallResult | None:
     """Return the earlier answer to *request* under this id, if there is one.
 
@@ -39,19 +39,18 @@ def answered(
         CommandIdReused: The id was used for another request.
         FrameUnknown, SpaceErased: The request cannot be answered.
     """
-    with space.state_lock:
-        space.catch_up()
-        repeated = space.remembered(_command(request, command_id))
-        if repeated is not None:
-            before = _answered_before(space, models, decision_id(repeated.last))
-            return _as_recorded(space, request, repeated.last, before)
-        space.check_not_erased()
-        space.state.timeline.policy.frame(request.frame)
-        return None
+    repeated = space.remembered(_command(request, command_id))
+    if repeated is not None:
+        before = _answered_before(space, models, decision_id(repeated.last))
+        return _as_recorded(space, request, repeated.last, before)
+    snapshot = space.snapshot()
+    space.check_not_erased(snapshot)
+    snapshot.policy.frame(request.frame)
+    return None
 
 
 def recall(
-    space: CommandExecutor,
+    space: SessionHandle,
     models: Models,
     request: Request,
     *,
@@ -63,20 +62,22 @@ def recall(
     Raises:
         EmbedderMismatch: The space holds vectors of another embedder, or has been moved to one.
     """
-    with space.state_lock:
-        space.catch_up()
-        adopted = space.state.timeline.embedder
+    replacements, snapshot = space.log_state.replacements, space.snapshot()
+    adopted = snapshot.embedder
     vector = question_vector(adopted, request, models)
     while True:
-        with space.state_lock:
-            if adopted is not None:
-                check_embedder(space.state.timeline.embedder, adopted)
-            found = _found(space, models, request, vector)
-            if not record:
-                return suggested(found.view, request, found.packed.result)
+        if space.state is not snapshot.state:  # text was erased meanwhile
+            snapshot = space.snapshot()
+        if adopted is not None:
+            check_embedder(snapshot.embedder, adopted)
+        view = space.view_of(snapshot)
+        found = _found(space, models, request, vector, view=view, replacements=replacements)
+        if not record:
+            return suggested(view, request, found.packed.result)
         try:
             return _recorded(space, models, found, command_id)
         except _SessionEnded:
+            snapshot = space.snapshot()
             request = evolve(request, session=space.session)
 
 
@@ -92,19 +93,24 @@ class _Found:
 
 
 def _found(
-    space: CommandExecutor, models: Models, request: Request, vector: Vector | None
+    space: SessionHandle,
+    models: Models,
+    request: Request,
+    vector: Vector | None,
+    *,
+    view: View,
+    replacements: int,
 ) -> _Found:
-    """Return the answer to *request* at this moment; the state lock is held."""
-    view = space.live()
+    """Return the answer to *request* that a view gives."""
     if vector is not None and space.graphs is not None:
         request = evolve(request, near=space.graphs.near())
-    request = explored(view, request, vector, models, random_bytes=space.entropy.token)
+    request = explored(view, request, vector, models, random_bytes=space.caller.entropy.token)
     packed = answer(view, request, vector, models)
-    return _Found(request=request, view=view, packed=packed, replacements=space.replacements)
+    return _Found(request=request, view=view, packed=packed, replacements=replacements)
 
 
 def _recorded(
-    space: CommandExecutor, models: Models, found: _Found, command_id: str | None
+    space: SessionHandle, models: Models, found: _Found, command_id: str | None
 ) -> RecallResult:
     """Record an answer, and return it as recorded.
 
@@ -115,7 +121,7 @@ def _recorded(
 
     def decide(head: View, at: Instant) -> Decision[RecallResult]:
         # The answer is recorded as it was found; its effects are decided on the current head.
-        if space.session != request.session:
+        if space.caller.session_among(head.open_sessions()) != request.session:
             raise _SessionEnded  # the log would record it in the wrong session
         return Decision(decide_recall(head, packed.asked, packed.found, at).events, packed.result)
 
@@ -126,8 +132,7 @@ def _recorded(
     command = evolve(_command(request, command_id), replacements=found.replacements)
     outcome = space.execute(command, decide, again=again)
     result = packing.decided(outcome.result, decision_id(outcome.last))
-    with space.state_lock:
-        return _as_recorded(space, request, outcome.last, result)
+    return _as_recorded(space, request, outcome.last, result)
 
 
 class _SessionEnded(Exception):
@@ -144,24 +149,20 @@ def suggested(view: View, request: Request, result: RecallResult) -> RecallResul
 
 
 def _as_recorded(
-    space: CommandExecutor, request: Request, version: int, result: RecallResult
+    space: SessionHandle, request: Request, version: int, result: RecallResult
 ) -> RecallResult:
     """Return *result* with the suggestions of the state after its record at *version*."""
     if not request.suggest:
         return result
     _, event = decision_records.decision(space, decision_id(version))
-    if space.state.version == version:
-        view = space.live(Instant(event.read_us, event.asked_us))
-    else:
-        view = as_of(space.state, version, active_us=event.read_us, instant_us=event.asked_us)
+    state = space.snapshot().state
+    view = as_of(state, version, active_us=event.read_us, instant_us=event.asked_us)
     return suggested(view, request, result)
 
 
-def _answered_before(
-    space: CommandExecutor, models: Models, identifier: DecisionId
-) -> RecallResult:
+def _answered_before(space: SessionHandle, models: Models, identifier: DecisionId) -> RecallResult:
     recorded, _ = decision_records.decision(space, identifier)
-    packed = recorded_recalls.replayed(space.state, recorded, models)
+    packed = recorded_recalls.replayed(space.snapshot().state, recorded, models)
     return packing.decided(packed.result, identifier)
 
 

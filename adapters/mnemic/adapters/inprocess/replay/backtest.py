@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.replay.reevaluation import Decision, Rerun
 from mnemic.kernel.events import Answer, Recorded, Reverted
@@ -96,16 +96,15 @@ class Trial:
     """By policy: running digest of all its answers."""
 
 
-def run(space: CommandExecutor, models: Models, plan: Plan, progress: Progress | None) -> Trial:
+def run(space: SessionHandle, models: Models, plan: Plan, progress: Progress | None) -> Trial:
     """Answer every decision of the plan again, and measure all answers."""
-    with space.state_lock:
-        space.catch_up()
-        after, upto = _version_range(space, plan)
-        asked = reevaluation.decision_versions(space, after=after, upto=upto)
-        judgments = RelevanceJudgments(
-            judgment_evidence(space, space.live(), asked, horizon_us=plan.horizon_us),
-            horizon_us=plan.horizon_us,
-        )
+    now = space.view()
+    after, upto = _version_range(now, plan)
+    asked = reevaluation.decision_versions(now, after=after, upto=upto)
+    judgments = RelevanceJudgments(
+        judgment_evidence(space, now, asked, horizon_us=plan.horizon_us),
+        horizon_us=plan.horizon_us,
+    )
     rows = 1 + len(plan.policies)
     trial = Trial(shown=[[] for _ in range(rows)], digests=[hashlib.sha256() for _ in range(rows)])
     drawn: list[Decision] = []
@@ -123,22 +122,20 @@ def run(space: CommandExecutor, models: Models, plan: Plan, progress: Progress |
             if explored is not None and explored.drawn:
                 drawn.append(rerun.decision)
             elif explored is not None:
-                with space.state_lock:
-                    _collect_shown(rerun, answers, judgments, trial)
+                _collect_shown(rerun, answers, judgments, trial)
         if progress is not None:
             progress(done, len(asked))
     # Decisions changed by a random draw are answered again without the draw.
     silent = [evolve(each, event=evolve(each.event, explored=None)) for each in drawn]
     again = reevaluation.reruns(space, models, silent, (None, *plan.policies))
     for decision, rerun in zip(drawn, again, strict=True):
-        with space.state_lock:
-            _collect_shown(evolve(rerun, decision=decision), rerun.answers, judgments, trial)
+        _collect_shown(evolve(rerun, decision=decision), rerun.answers, judgments, trial)
     return trial
 
 
-def _version_range(space: CommandExecutor, plan: Plan) -> tuple[int, int]:
+def _version_range(now: View, plan: Plan) -> tuple[int, int]:
     """Return the version before the range of hours, and the last one in it."""
-    timeline, last = space.state.timeline, space.state.version
+    timeline, last = now.state.timeline, now.version
     if timeline.space_erased is not None or last < 0:
         return last, last
     after = timeline.version_at_hour(plan.from_us - 1) if plan.from_us > 0 else -1
@@ -146,7 +143,7 @@ def _version_range(space: CommandExecutor, plan: Plan) -> tuple[int, int]:
 
 
 def judgment_evidence(
-    space: CommandExecutor, now: View, asked: Sequence[int], *, horizon_us: int
+    space: SessionHandle, now: View, asked: Sequence[int], *, horizon_us: int
 ) -> Iterator[Evidence]:
     """Yield the judgments of blocks between the first decision and the last one's horizon.
 
@@ -158,11 +155,11 @@ def judgment_evidence(
     """
     if not asked:
         return
-    timeline = space.state.timeline
+    timeline = now.state.timeline
     first, last = asked[0], asked[-1]
     until_us = int(timeline.active_us.values[last]) + horizon_us
     upto = min(now.point.version, timeline.version_at_hour(until_us))
-    taken_back = TakenBack(_reverts(space, after=first, upto=now.point.version))
+    taken_back = TakenBack(_reverts(space, now, after=first))
     for record, payloads in space.log.read(first, upto):
         if record.topic.startswith(FEEDBACK_TOPICS):
             found = evidence(now, space.decoded(record, payloads), taken_back)
@@ -170,9 +167,9 @@ def judgment_evidence(
                 yield found
 
 
-def _reverts(space: CommandExecutor, *, after: int, upto: int) -> Iterator[Recorded]:
-    """Yield every revert after a version and up to another: whenever it happened, it counts."""
-    for version in reevaluation.versions(space, Reverted, after=after, upto=upto):
+def _reverts(space: SessionHandle, now: View, *, after: int) -> Iterator[Recorded]:
+    """Yield every revert after a version that a view knows: whenever it happened, it counts."""
+    for version in reevaluation.versions(now, Reverted, after=after):
         recorded = space.event_at(version)
         if recorded is not None:
             yield recorded

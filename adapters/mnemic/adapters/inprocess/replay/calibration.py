@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import backtest, reevaluation
 from mnemic.adapters.inprocess.replay.reevaluation import Decision
 from mnemic.kernel.errors import TooFewOutcomes
@@ -66,10 +66,8 @@ class Fit:
     """Whether ``answerable`` was fitted too."""
 
 
-def fitted(space: CommandExecutor, view: View, *, horizon_us: int) -> Fit:
+def fitted(space: SessionHandle, view: View, *, horizon_us: int) -> Fit:
     """Return the policy in force with probabilities fitted to the outcomes known to *view*.
-
-    The state lock is held.
 
     Raises:
         TooFewOutcomes: There are not enough judgments, or of one kind only.
@@ -125,10 +123,9 @@ def _scaled(policy: Policy, blocks: Scaling, answers: Scaling) -> Policy:
     )
 
 
-def _judged(space: CommandExecutor, view: View, horizon_us: int) -> Judged:
+def _judged(space: SessionHandle, view: View, horizon_us: int) -> Judged:
     found, shipped = Judged(), _shipped(view.policy)
-    upto = view.point.version
-    asked = reevaluation.decision_versions(space, upto=upto)
+    asked = reevaluation.decision_versions(view)
     evidence = backtest.judgment_evidence(space, view, asked, horizon_us=horizon_us)
     judgments = RelevanceJudgments(evidence, horizon_us=horizon_us)
     for decision in reevaluation.decisions(space, asked):

@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 from attrs import evolve, frozen
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.errors import FrameUnknown, RecipeRetired
 from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
@@ -70,36 +70,32 @@ class Rerun:
 
 
 def versions(
-    space: CommandExecutor, *kinds: type[Event], after: int = -1, upto: int | None = None
+    view: View, *kinds: type[Event], after: int = -1, upto: int | None = None
 ) -> list[int]:
-    """Return the versions in (after, upto] of the events of some kinds."""
-    timeline = space.state.timeline
-    first = min(max(after, -1), timeline.version) + 1  # numpy knows no more than 64 bits
-    last = timeline.version if upto is None else min(upto, timeline.version)
+    """Return the versions in (after, upto] of the events of some kinds that a view knows."""
+    timeline, head = view.state.timeline, view.version
+    first = min(max(after, -1), head) + 1  # numpy knows no more than 64 bits
+    last = head if upto is None else min(upto, head)
     wanted = [timeline.kinds.known(kind.__name__) for kind in kinds]
     found = np.flatnonzero(np.isin(timeline.kind.values[first : max(last + 1, first)], wanted))
     of_kinds: list[int] = (found + first).tolist()
     return of_kinds
 
 
-def decision_versions(
-    space: CommandExecutor, *, after: int = -1, upto: int | None = None
-) -> list[int]:
+def decision_versions(view: View, *, after: int = -1, upto: int | None = None) -> list[int]:
     """Return the versions in (after, upto] at which a recall was recorded."""
-    return versions(space, RecallRecorded, after=after, upto=upto)
+    return versions(view, RecallRecorded, after=after, upto=upto)
 
 
-def decisions(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Decision]:
+def decisions(space: SessionHandle, versions: Sequence[int]) -> Iterator[Decision]:
     """Yield the recorded recalls at ascending *versions*. See ``events``."""
     for recorded in events(space, versions):
         if isinstance(recorded.event, RecallRecorded):
             yield Decision(recorded=recorded, event=recorded.event)
 
 
-def events(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Recorded]:
+def events(space: SessionHandle, versions: Sequence[int]) -> Iterator[Recorded]:
     """Yield the events at ascending *versions*; events in between are not decoded.
-
-    Only the log is read, so the state lock is not needed.
 
     Raises:
         LogCorrupt: At the first of them that cannot be read.
@@ -124,7 +120,7 @@ def _log_ranges(versions: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def reruns(
-    space: CommandExecutor,
+    space: SessionHandle,
     models: Models,
     asked: Iterable[Decision],
     policies: Sequence[Policy | None],
@@ -135,26 +131,24 @@ def reruns(
 
     With *without*, each is answered as though the blocks of those writes were not in memory.
 
-    The space has to be caught up. Its state lock is held while one decision is computed, and
-    released in between. Decisions in the order of the log are the quickest.
+    The space has to be caught up. Decisions in the order of the log are the quickest.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="mnemic-products") as ahead:
         for together, products in _multiplied_ahead(space, asked, ahead):
             for decision in together:
-                with space.state_lock:
-                    found = rerun(
-                        space,
-                        models,
-                        decision,
-                        policies,
-                        products=products.result(),
-                        without=without,
-                    )
+                found = rerun(
+                    space,
+                    models,
+                    decision,
+                    policies,
+                    products=products.result(),
+                    without=without,
+                )
                 yield found
 
 
 def _multiplied_ahead(
-    space: CommandExecutor, asked: Iterable[Decision], ahead: Executor
+    space: SessionHandle, asked: Iterable[Decision], ahead: Executor
 ) -> Iterator[tuple[Sequence[Decision], Future[Products | None]]]:
     """Yield decisions in groups, with the future products of their questions and the vectors.
 
@@ -165,8 +159,7 @@ def _multiplied_ahead(
 
     def following() -> tuple[Sequence[Decision], Future[Products | None]]:
         together = list(islice(source, GROUP_SIZE))
-        with space.state_lock:
-            return together, ahead.submit(_multiplication(space, together))
+        return together, ahead.submit(_multiplication(space, together))
 
     upcoming = following()
     while upcoming[0]:
@@ -175,7 +168,7 @@ def _multiplied_ahead(
 
 
 def rerun(
-    space: CommandExecutor,
+    space: SessionHandle,
     models: Models,
     decision: Decision,
     policies: Sequence[Policy | None],
@@ -199,7 +192,7 @@ def rerun(
         models = recorded_recalls.as_then(event, models)
     except RecipeRetired:
         return Rerun(decision=decision, view=view, answers=(), obstacle="recipe-retired")
-    gone = "sealed" if space.missing is None else "lost"
+    gone = "sealed" if space.log_state.missing is None else "lost"
     if recorded_recalls.is_sealed(view, event):
         obstacle = "lost" if recorded_recalls.is_lost(event) else "sealed"
         return Rerun(decision=decision, view=view, answers=(), obstacle=obstacle)
@@ -241,12 +234,12 @@ def _answer(
 
 
 def _multiplication(
-    space: CommandExecutor, together: Sequence[Decision]
+    space: SessionHandle, together: Sequence[Decision]
 ) -> Callable[[], Products | None]:
     """Return a function that multiplies the questions of *together* with the vectors.
 
     The vectors are those of the latest decision's state; questions of another embedder are left
-    out. The returned function does not need the state lock.
+    out.
     """
     if not together:
         return lambda: None

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from attrs import evolve
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.replay.reevaluation import (
     Decision,
@@ -49,21 +49,19 @@ REPORTED_MAX = 10
 """Differing decisions that are reported block by block."""
 
 
-def replay(space: CommandExecutor, models: Models, identifier: str) -> ReplayResult:
+def replay(space: SessionHandle, models: Models, identifier: str) -> ReplayResult:
     """Compute a past decision again from the state it read, and compare.
 
     Raises:
         DecisionNotFound: No recorded recall has this id.
         RecipeRetired: It was made by a recipe that this release no longer carries.
     """
-    with space.state_lock:
-        space.catch_up()
-        recorded, event = decision_records.decision(space, identifier)
-        return _replayed(space, models, Decision(recorded=recorded, event=event))
+    recorded, event = decision_records.decision(space, identifier)
+    return _replayed(space, models, Decision(recorded=recorded, event=event))
 
 
 def replay_all(
-    space: CommandExecutor,
+    space: SessionHandle,
     models: Models,
     *,
     after: int | None = None,
@@ -81,13 +79,12 @@ def replay_all(
         BlockNotFound: A block to leave out was never learned.
         LogCorrupt: At the first decision that cannot be read.
     """
-    with space.state_lock:
-        space.catch_up()
-        if without is not None:
-            without.blocks(space.live())  # refuses unknown blocks
-        first = -1 if after is None else _version("after", after)
-        last = space.state.version if upto is None else _version("upto", upto)
-        versions = decision_versions(space, after=first, upto=last)
+    now = space.view()
+    if without is not None:
+        without.blocks(now)  # refuses unknown blocks
+    first = -1 if after is None else _version("after", after)
+    last = now.version if upto is None else _version("upto", upto)
+    versions = decision_versions(now, after=first, upto=last)
     outcomes: Counter[str] = Counter()
     suspects: Counter[str] = Counter()
     reported: list[ReplayResult] = []
@@ -124,7 +121,7 @@ def replay_all(
 
 
 def _outcomes(
-    space: CommandExecutor, models: Models, versions: Sequence[int]
+    space: SessionHandle, models: Models, versions: Sequence[int]
 ) -> Iterator[tuple[str, ReplayResult | None]]:
     """Yield the outcome of each decision, and its replay where it differs from the record."""
     for rerun in reruns(space, models, decisions(space, versions), (None,)):
@@ -135,13 +132,12 @@ def _outcomes(
             yield "reproduced", None
         else:
             # Compared in full, including the random draw.
-            with space.state_lock:
-                found = _replayed(space, models, decision)
+            found = _replayed(space, models, decision)
             yield found.outcome, found if found.outcome == "differs" else None
 
 
 def _left_out(
-    space: CommandExecutor, models: Models, versions: Sequence[int], without: Selection
+    space: SessionHandle, models: Models, versions: Sequence[int], without: Selection
 ) -> Iterator[tuple[str, ReplayResult | None]]:
     """Yield the outcome of each decision without some blocks, and how it would have come out."""
     for rerun in reruns(space, models, decisions(space, versions), (None,), without=without):
@@ -151,8 +147,7 @@ def _left_out(
             continue
         found = rerun.answers[0]
         if event.explored is not None:
-            with space.state_lock:
-                found = _drawn(view, models, rerun.decision)
+            found = _drawn(view, models, rerun.decision)
         if found is None:
             yield "recipe-retired", None
             continue
@@ -194,7 +189,7 @@ def _is_same(rerun: Rerun) -> bool:
     )
 
 
-def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> ReplayResult:
+def _replayed(space: SessionHandle, models: Models, decision: Decision) -> ReplayResult:
     """Compute a decision again and compare everything.
 
     Raises:
@@ -231,7 +226,7 @@ def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> Rep
     same = not differences and packed.result.digest == event.digest
     found_again = (packed.found.explored, packed.found.answerable, packed.found.verdict)
     same &= found_again == (event.explored, event.answerable, event.verdict)
-    if not same and space.missing is not None:
+    if not same and space.log_state.missing is not None:
         return evolve(found, outcome="lost", cause=_lost(recombines=recombines))
     if not same and recorded_recalls.erased_since(view):
         # The text of an archived block may still count, by the tags that its successor took over,

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.replay.reevaluation import Decision
 from mnemic.kernel.errors import DecisionSealed, EmbedderMismatch, FieldRefused, PolicyRefused
@@ -123,9 +123,7 @@ Weighed = Callable[[Side, AnswerRow], tuple[Contribution, ...]]
 """Returns the parts of a score or a match on one side."""
 
 
-def what_if(
-    space: CommandExecutor, models: Models, identifier: str, supposed: Supposition
-) -> WhatIf:
+def what_if(space: SessionHandle, models: Models, identifier: str, supposed: Supposition) -> WhatIf:
     """Return a past decision and what it would have been with the changed inputs.
 
     Raises:
@@ -136,18 +134,17 @@ def what_if(
             question.
     """
     supposed = supposed.checked()
-    with space.state_lock:
-        space.catch_up()
-        recorded, event = decision_records.decision(space, identifier)
-        models = recorded_recalls.as_then(event, models)
-        view = recorded_recalls.view_of(space.state, event)
-        if recorded_recalls.is_sealed(view, event):
-            gone = "lost" if recorded_recalls.is_lost(event) else "erased since"
-            raise DecisionSealed(
-                f"{identifier} read text that is {gone}, and cannot be answered again",
-                decision_id=identifier,
-            )
-        request = recorded_recalls.request_of(recorded, event)
+    now = space.view()
+    recorded, event = decision_records.decision(space, identifier)
+    models = recorded_recalls.as_then(event, models)
+    view = recorded_recalls.view_of(now.state, event)
+    if recorded_recalls.is_sealed(view, event):
+        gone = "lost" if recorded_recalls.is_lost(event) else "erased since"
+        raise DecisionSealed(
+            f"{identifier} read text that is {gone}, and cannot be answered again",
+            decision_id=identifier,
+        )
+    request = recorded_recalls.request_of(recorded, event)
     vector = recorded_vector = recorded_recalls.vector_of(event)
     asked = supposed.of(request)
     if asked.query != request.query:
@@ -155,16 +152,15 @@ def what_if(
         asked = evolve(asked, statistics=())
     else:
         asked = recorded_recalls.under_another(asked)
-    with space.state_lock:
-        under = view if supposed.policy is None else view.under(supposed.policy)
-        if supposed.without is not None:
-            supposed.without.blocks(space.live())  # refuses unknown blocks
-            rest = supposed.without.without(under)
-            if rest is not under:
-                under, asked = rest, evolve(asked, statistics=())
-        before = _side(view, request, recorded_vector, models)
-        after = _side(under, asked, vector, models)
-        return _compared(before, after, supposed, Decision(recorded=recorded, event=event))
+    under = view if supposed.policy is None else view.under(supposed.policy)
+    if supposed.without is not None:
+        supposed.without.blocks(now)  # refuses unknown blocks
+        rest = supposed.without.without(under)
+        if rest is not under:
+            under, asked = rest, evolve(asked, statistics=())
+    before = _side(view, request, recorded_vector, models)
+    after = _side(under, asked, vector, models)
+    return _compared(before, after, supposed, Decision(recorded=recorded, event=event))
 
 
 def _embedded(view: View, asked: Request, models: Models, identifier: str) -> Vector | None:

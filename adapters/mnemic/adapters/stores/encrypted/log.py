@@ -271,7 +271,7 @@ class EncryptedLog:
         payloads: Sequence[PayloadRow],
         *,
         after: Head,
-        command: CommandRow | None = None,
+        commands: Sequence[CommandRow] = (),
         erase: Sequence[str] = (),
         erase_all: bool = False,
     ) -> Head:
@@ -280,7 +280,7 @@ class EncryptedLog:
         Raises:
             VersionConflict: If another writer was first.
             HistoryReplaced: If the log does not hold *after*.
-            CommandIdReused: If the command is remembered already.
+            CommandIdReused: If a command is remembered already.
             FieldRefused: If the records leave a gap, a payload has no record, or what is to be
                 erased has no key of its own.
             KeysMissing: A payload is encrypted already.
@@ -288,15 +288,15 @@ class EncryptedLog:
         """
         if records and records[0].version == 0:
             return self._begun(
-                records, payloads, after=after, command=command, erase=erase, erase_all=erase_all
+                records, payloads, after=after, commands=commands, erase=erase, erase_all=erase_all
             )
         if erase or erase_all:
             blocks = None if erase_all else erase
             with self._write_lock():
-                return self._erased(records, payloads, blocks, after=after, command=command)
+                return self._erased(records, payloads, blocks, after=after, commands=commands)
         self._eraser.settle_pending(self.space)
         return self.inner.append(
-            records, self._locked(payloads, None), after=after, command=command
+            records, self._locked(payloads, None), after=after, commands=commands
         )
 
     def _begun(
@@ -305,7 +305,7 @@ class EncryptedLog:
         payloads: Sequence[PayloadRow],
         *,
         after: Head,
-        command: CommandRow | None,
+        commands: Sequence[CommandRow],
         erase: Sequence[str],
         erase_all: bool,
     ) -> Head:
@@ -315,7 +315,7 @@ class EncryptedLog:
         try:
             rows = self._locked(payloads, begun)
             head = self.inner.append(
-                records, rows, after=after, command=command, erase=erase, erase_all=erase_all
+                records, rows, after=after, commands=commands, erase=erase, erase_all=erase_all
             )
         except REFUSALS:  # after any other error the append may have succeeded
             self.keys.discard(begun)
@@ -364,7 +364,7 @@ class EncryptedLog:
         blocks: Sequence[str] | None,
         *,
         after: Head,
-        command: CommandRow | None,
+        commands: Sequence[CommandRow],
     ) -> Head:
         """Append the erasure of *blocks*; None: of everything. The write lock is held."""
         require_own_keys(blocks or ())
@@ -375,7 +375,7 @@ class EncryptedLog:
                 records,
                 rows,
                 after=after,
-                command=command,
+                commands=commands,
                 erase=blocks or (),
                 erase_all=blocks is None,
             )

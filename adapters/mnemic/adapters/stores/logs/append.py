@@ -21,7 +21,7 @@ class Entry:
     after: Head
     stored: tuple[StoredEvent, ...]
     payloads: tuple[PayloadRow, ...]
-    command: CommandRow | None
+    commands: tuple[CommandRow, ...]
     erase: tuple[str, ...]
     """Owners whose payloads are deleted, those of this entry included."""
     erase_all: bool
@@ -34,7 +34,7 @@ def staged(
     records: Sequence[Record],
     *,
     payloads: Sequence[PayloadRow],
-    command: CommandRow | None,
+    commands: Sequence[CommandRow],
     erase: Sequence[str],
     erase_all: bool,
 ) -> Entry:
@@ -45,7 +45,7 @@ def staged(
         before: The head that the records were decided on.
         records: What to add, in order.
         payloads: Of these records.
-        command: The command that these records answer.
+        commands: The commands that these records answer.
         erase: Owners whose payloads are deleted.
         erase_all: Whether all payloads are deleted.
 
@@ -67,7 +67,7 @@ def staged(
         after=Head(version, link),
         stored=tuple(stored),
         payloads=tuple(payloads),
-        command=command,
+        commands=tuple(commands),
         erase=tuple(erase),
         erase_all=erase_all,
     )

@@ -174,7 +174,7 @@ class RecordedLog(ABC):
         payloads: Sequence[PayloadRow],
         *,
         after: Head,
-        command: CommandRow | None = None,
+        commands: Sequence[CommandRow] = (),
         erase: Sequence[str] = (),
         erase_all: bool = False,
     ) -> Head:
@@ -183,7 +183,7 @@ class RecordedLog(ABC):
         Raises:
             VersionConflict: If another writer was first.
             HistoryReplaced: If the log does not hold *after*.
-            CommandIdReused: If the command is remembered already.
+            CommandIdReused: If a command is remembered already.
             FieldRefused: If the records leave a gap or a payload has no record.
         """
         self._require_writable()
@@ -192,7 +192,7 @@ class RecordedLog(ABC):
             after,
             records,
             payloads=payloads,
-            command=command,
+            commands=commands,
             erase=erase,
             erase_all=erase_all,
         )

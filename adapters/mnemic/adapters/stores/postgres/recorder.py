@@ -148,7 +148,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
         Raises:
             VersionConflict, HistoryReplaced: If the log does not end at ``entry.before``.
-            CommandIdReused: If the command is remembered already.
+            CommandIdReused: If a command is remembered already.
             LogCorrupt: If a record stands where the log should end.
             StoreFailed: If the server hung up, or may not have replicated it, and the outcome
                 cannot be found out.
@@ -223,11 +223,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         kept = () if entry.erase_all else entry.payloads
         gone = frozenset(entry.erase)
         values += _columns([_stored(each) for each in kept if gone.isdisjoint(each.owners)], 7)
-        command = entry.command
-        answer = (
-            () if command is None else (command.id, command.request, command.first, command.last)
-        )
-        values += _columns([answer] if answer else [], 4)
+        values += _columns([(c.id, c.request, c.first, c.last) for c in entry.commands], 4)
         statement = self._insert_entry
         if entry.erase_all:
             statement += self._erased_all
@@ -263,12 +259,12 @@ class SpaceRecorder(PostgresAggregateRecorder):
             raise self._in_doubt(error) from error
 
     def _stands(self, space: int, entry: Entry) -> bool:
-        """Return whether *entry* itself moved the head, or remembered its command."""
+        """Return whether *entry* itself moved the head, or remembered its commands."""
         if entry.stored:
             version = entry.after.version
             rows = self.records(space, version, version)
             return bool(rows) and chain.digest_of(rows[0]) == entry.after.digest
-        return entry.command is not None and self.command(space, entry.command.id) == entry.command
+        return any(self.command(space, each.id) == each for each in entry.commands)
 
     def _in_doubt(self, error: Exception) -> MnemicError:
         address = self.datastore.address
@@ -357,9 +353,10 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
 def _taken(error: psycopg.errors.UniqueViolation, entry: Entry) -> MnemicError:
     """Return the error for an entry whose place, or whose command's, is taken."""
-    if error.diag.table_name == "commands" and entry.command is not None:
+    if error.diag.table_name == "commands":
+        used = ", ".join(repr(each.id) for each in entry.commands)
         return CommandIdReused(
-            f"command {entry.command.id!r} is already remembered", command_id=entry.command.id
+            f"command {used} is already remembered", command_id=entry.commands[0].id
         )
     return chain.damage(entry.before.version + 1, reason="the head lags behind")
 

@@ -132,7 +132,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
 
         Raises:
             VersionConflict, HistoryReplaced: If the log does not end at ``entry.before``.
-            CommandIdReused: If the command is remembered already.
+            CommandIdReused: If a command is remembered already.
             LogCorrupt: If a record stands where the log should end.
         """
         with self.datastore.transaction(commit=True) as c:
@@ -150,8 +150,8 @@ class SpaceRecorder(SQLiteAggregateRecorder):
                 owner, other = (*payload.owners, None, None)[:2]
                 place = (space, payload.version, payload.slot)
                 run(_INSERT_PAYLOAD, (*place, payload.id, owner, other, content))
-            if entry.command is not None:
-                self._insert_command(c.sqlite_cursor, space, entry.command)
+            for command in entry.commands:
+                self._insert_command(c.sqlite_cursor, space, command)
             if entry.erase_all or entry.erase:
                 owned = {"space": space, "owners": json.dumps(entry.erase)}
                 for statement in _ERASE_ALL if entry.erase_all else _ERASE_OWNED:

@@ -201,7 +201,7 @@ def _flush(log: Log, head: Head, batch: _Batch) -> Head:
                 batch.records,
                 batch.payloads,
                 after=head,
-                command=batch.command,
+                commands=() if batch.command is None else (batch.command,),
                 erase=sorted(batch.erase),
                 erase_all=batch.erase_all,
             )

@@ -1,97 +1,58 @@
-"""Reads of the state hold the state lock: another handle may be folding or replaying."""
+"""Readers hold no lock of the engine, and nobody waits for other processes with the fold lock."""
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
-from types import FrameType
 from typing import Any, TypeAlias
 
 import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine import log_state
+from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.projections.state.event_validation import impossible_event
-from mnemic.projections.storage import columns
 from tests.adapters.inprocess.conftest import Open
-from tests.adapters.inprocess.engine.contended_logs import BusyLog
+from tests.adapters.inprocess.engine.contended_logs import WaitReportingLog
 
 Operation: TypeAlias = Callable[[SyncMemory], object]
 
-STATE_READS = {("_settle", columns.__file__), ("state", log_state.__file__)}
+SOON_S = 60
 
 
-@contextmanager
-def unlocked_reads(memory: SyncMemory) -> Generator[list[str]]:
-    """Collect functions that read the state, or settle its tables, while the lock is free.
-
-    A fold of the log into a state of its own, as a verification makes it, needs no lock.
-    """
-    state_lock, found = memory._space.state_lock, list[str]()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-
-    folding: list[int] = []
-
-    def is_free() -> bool:
-        taken = state_lock.acquire(blocking=False)
-        if taken:
-            state_lock.release()
-        return taken
-
-    with ThreadPoolExecutor(1) as other:
-
-        def trace(frame: FrameType, event: str, _: Any) -> None:
-            code, caller = frame.f_code, frame.f_back
-            if code is impossible_event.__code__:
-                folding.append(1 if event == "call" else -1)
-            reads = not sum(folding) and (code.co_name, code.co_filename) in STATE_READS
-            if event == "call" and reads and other.submit(is_free).result():
-                found.append(caller.f_code.co_name if caller else "")
-
-        sys.setprofile(trace)
-        try:
-            yield found
-        finally:
-            sys.setprofile(None)
+def fold_lock(memory: SyncMemory) -> FifoLock:
+    return memory._space.log_state.lock  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 class RecordingStore(MemoryStore):
-    """A store of busy logs that records the call paths of waits with the state lock held."""
+    """A store that records the call paths of waits for the write lock with the fold lock held."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.state_lock: RLock | None = None
+        self.lock: FifoLock | None = None
         self.waits = 0
         self.found: list[str] = []
 
     def log(self, space: str, *, create: bool = True) -> Any:
-        return BusyLog(super().log(space, create=create), self._note)
+        return WaitReportingLog(super().log(space, create=create), self._note)
 
     def _note(self) -> None:
         self.waits += 1
-        if self.state_lock is not None and not is_free(self.state_lock):
+        if self.lock is not None and self.lock.is_mine:
             frames = traceback.extract_stack()
             self.found.append(" < ".join(frame.name for frame in reversed(frames[-8:-2])))
 
 
-def is_free(state_lock: RLock) -> bool:
-    """Return whether another thread could acquire the state lock."""
-
-    def take() -> bool:
-        taken = state_lock.acquire(blocking=False)
-        if taken:
-            state_lock.release()
-        return taken
-
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(take).result()
+@contextmanager
+def writing(memory: SyncMemory) -> Generator[None]:
+    """Hold the locks that a writer holds while it folds and commits."""
+    space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    with space.log.write_lock(), space.log_state.lock:
+        yield
 
 
 def session(memory: SyncMemory) -> None:
@@ -188,41 +149,70 @@ def composed(memory: SyncMemory) -> str:
     return memory.compose([block.id for block in memory.blocks().items][:2]).composition_id
 
 
-def test_transfers_hold_the_state_lock(opened: Open, tmp_path: Path) -> None:
-    memory = opened()
-    memory.learn("bees sleep on the porch")
-    memory.consolidate()
-    with unlocked_reads(memory) as found:
-        transfers(memory, tmp_path)
-    assert found == []
+READS: dict[str, Operation] = {
+    "queries": queries,
+    "recall": lambda memory: memory.recall("bees", record=False, suggest=True).block_ids,
+    "views": lambda memory: memory.as_of(version=3).recall("bees"),
+    "decided": lambda memory: [
+        memory.explain(decision_of(memory)),
+        memory.why_not(decision_of(memory), memory.blocks().items[0].id),
+        memory.replay(decision_of(memory)),
+        memory.what_if(decision_of(memory), query="porch"),
+        memory.replay_all(),
+        memory.backtest([DEFAULT]),
+        memory.verify_receipt(memory.receipt(decision_of(memory))),
+    ],
+    "deep_reference": lambda memory: memory.deep_reference("bees", record=False),
+    "session_handle": lambda memory: memory.session_handle(actor="ines").policy,
+    "a repeated command": lambda memory: memory.consolidate(command_id="asked before"),
+    "a command without effect": lambda memory: memory.curate(),
+    "checkpoints": lambda memory: memory.checkpoints(),
+}
 
 
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_operations_hold_the_state_lock_when_reading_the_state(
-    opened: Open, operation: Operation
-) -> None:
-    memory = opened(actor="ines")
+def decision_of(memory: SyncMemory) -> str:
+    """Return the id of the recall that was recorded last."""
+    return next(
+        f"d{each.version}" for each in reversed(memory.log()) if each.kind == "recall-recorded"
+    )
+
+
+def remembering(opened: Open, *where: Any) -> SyncMemory:
+    memory = opened(*where, actor="ines")
     for number in range(6):
         memory.learn(f"bees sleep on porch {number}")
     memory.consolidate(command_id="asked before")
     memory.deep_reference("bees", command_id="asked before too")
-    with unlocked_reads(memory) as found:
-        operation(memory)
-    assert found == []
+    return memory
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_readers_do_not_wait_for_a_writer(opened: Open, read: Operation) -> None:
+    memory = remembering(opened)
+    memory.recall("bees")
+    memory.curate()
+    with ThreadPoolExecutor(1) as threads, writing(memory):
+        threads.submit(read, memory).result(SOON_S)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_operations_never_wait_for_the_write_lock_with_the_state_lock(
+def test_operations_never_wait_for_the_write_lock_with_the_fold_lock(
     opened: Open, operation: Operation
 ) -> None:
     store = RecordingStore()
-    memory = opened(store, actor="ines")
-    for number in range(6):
-        memory.learn(f"bees sleep on porch {number}")
-    memory.consolidate(command_id="asked before")
-    memory.deep_reference("bees", command_id="asked before too")
-    store.state_lock = memory._space.state_lock  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    memory = remembering(opened, store)
+    store.lock = fold_lock(memory)
     before = store.waits
     memory.learn("bees that wait")
     operation(memory)
     assert (store.waits > before, store.found) == (True, [])
+
+
+def test_transfers_never_wait_for_the_write_lock_with_the_fold_lock(
+    opened: Open, tmp_path: Path
+) -> None:
+    store = RecordingStore()
+    memory = remembering(opened, store)
+    store.lock = fold_lock(memory)
+    transfers(memory, tmp_path)
+    assert store.found == []
