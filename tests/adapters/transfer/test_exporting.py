@@ -145,11 +145,11 @@ def test_a_concurrent_erasure_restarts_the_export(memory: SyncMemory, tmp_path: 
     block = memory.blocks().items[0].id
     erasing = iter([block])
 
-    def somebody(*_: int) -> None:
+    def erase(*_: int) -> None:
         for each in erasing:
             memory.erase(each)
 
-    assert memory.export(path, progress=somebody).version == last
+    assert memory.export(path, progress=erase).version == last
     assert read(path)[0]["data"]["erased"] == [block]
     assert not any(b"opens at six" in b64decode(line["data"].get("data", ""))
         for line in read(path)[1:] if "data" in line)  # fmt: skip

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version as release_of
@@ -33,13 +33,13 @@ from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.system.folders import PRIVATE
 from mnemic.adapters.transfer.catch_up import caught_up
-from mnemic.adapters.transfer.copies.copying import Progress, Sealed, none_sealed
-from mnemic.adapters.transfer.copies.verification import Tally, walked
+from mnemic.adapters.transfer.copies.logs import Sealed, none_sealed, verified
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
 from mnemic.adapters.transfer.destination import (
     STORE,
     as_kept,
     check_names,
-    keep,
+    new_file,
     shown,
 )
 from mnemic.adapters.transfer.inventory import (
@@ -51,7 +51,7 @@ from mnemic.adapters.transfer.inventory import (
 from mnemic.adapters.transfer.migration import migrate
 from mnemic.adapters.transfer.results import BackupResult, RestoreResult, SpaceKept
 from mnemic.kernel.errors import BackupDamaged, Corrupt, FieldRefused
-from mnemic.kernel.ports import Clock, Head, Store
+from mnemic.kernel.ports import Clock, Store
 
 MICROSECONDS = 1_000_000
 
@@ -74,7 +74,7 @@ def backup(
         to: A file that does not exist; the manifest is put next to it. Only their owner may read
             them.
         clock: Dates the backup; None: the system's.
-        sealed: Which payloads are copied unread: see ``copying.Sealed``.
+        sealed: Which payloads are copied unread: see ``logs.Sealed``.
         progress: Called now and then with the number of events read and the total.
 
     Raises:
@@ -134,19 +134,29 @@ def _caught_up(
     origin: Store, copy: Store, sealed: Sealed, progress: Progress | None
 ) -> tuple[SpaceKept, ...]:
     """Copy what is missing, the erasures made meanwhile included, and verify all of it."""
-    codec, kept = Codec(SystemEntropy()), list[SpaceKept]()
+    codec = Codec(SystemEntropy())
     logs = [origin.log(name, create=False) for name in origin.spaces()]
     tally = Tally(progress, total=sum(log.head().version + 1 for log in logs))
     for log in logs:
-        head = caught_up(log, copy, codec, sealed=sealed)
-        walk = walked(copy.log(log.name), head.version, codec, sealed=sealed, tally=tally)
-        kept.append(_kept(log.name, head, walk.payloads))
+        caught_up(log, copy, codec, sealed=sealed)
+    kept = tuple(_kept(name, walk) for name, walk in _verified(copy, sealed, tally))
     tally.show()
-    return tuple(kept)
+    return kept
 
 
-def _kept(space: str, head: Head, payloads: int) -> SpaceKept:
-    return SpaceKept(space=space, version=head.version, chain=head.digest.hex(), payloads=payloads)
+def _verified(store: Store, sealed: Sealed, tally: Tally) -> Iterator[tuple[str, Walk]]:
+    """Yield the name of each space, and what verifying it counted."""
+    codec = Codec(SystemEntropy())
+    for name in store.spaces():
+        log = store.log(name, create=False)
+        yield name, verified(log, log.head().version, codec, sealed=sealed, tally=tally)
+
+
+def _kept(space: str, walk: Walk) -> SpaceKept:
+    head = walk.head
+    return SpaceKept(
+        space=space, version=head.version, chain=head.digest.hex(), payloads=walk.payloads
+    )
 
 
 # --- restoring ------------------------------------------------------------------------------
@@ -193,7 +203,8 @@ def restore(
     Raises:
         BackupDamaged: It is not what was written.
         FieldRefused: The file exists.
-        SpaceExists: The store has another space of one of the names, or one that went on.
+        SpaceExists: The store has another space of one of the names, or one that went on; or the
+            file was made meanwhile.
         NotAStore, StoreTooNew, StoreFull, StoreFailed: See each.
     """
     path = Path(backup)
@@ -204,15 +215,9 @@ def restore(
     target = Path(to)
     atomic_files.checked_new(target)
     made = inventory_of(path)
-    with atomic_files.named(target), temporary_folders.aside(target) as folder:
-        draft = folder / STORE
+    with new_file(target) as draft:
         _check_sum(path, *_copied(path, draft), made)
         unread = _check_store(draft, made, sealed=sealed, progress=progress)
-        keep(draft)
-        try:
-            atomic_files.settle(draft, target)
-        except FileExistsError as error:
-            raise atomic_files.exists(target) from error
     return _result(path, str(target), made, unread)
 
 
@@ -237,28 +242,18 @@ def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progr
     tally = Tally(progress, total=sum(each.version + 1 for each in made.spaces))
     try:
         with closing(open_store(path, read_only=True)) as store:
-            walks = tuple(_walked_all(store, sealed, tally))
+            walks = tuple(_verified(store, sealed, tally))
     except Corrupt as error:
         raise BackupDamaged(f"{path}: {error.message}", path=str(path)) from error
     tally.show()
-    for said, (is_so, _) in zip(made.spaces, walks, strict=False):
+    for said, is_so in zip(made.spaces, (_kept(*each) for each in walks), strict=False):
         if said != is_so:
             raise BackupDamaged(
                 f"{path}: the manifest says {said}, the file {is_so}", path=str(path)
             )
     if len(made.spaces) != len(walks):
         raise BackupDamaged(f"{path} has other spaces than its manifest says", path=str(path))
-    return sum(unread for _, unread in walks)
-
-
-def _walked_all(store: Store, sealed: Sealed, tally: Tally) -> Iterable[tuple[SpaceKept, int]]:
-    """Yield what each space holds, and how many of its payloads cannot be read."""
-    codec = Codec(SystemEntropy())
-    for name in store.spaces():
-        log = store.log(name, create=False)
-        head = log.head()
-        walk = walked(log, head.version, codec, sealed=sealed, tally=tally)
-        yield _kept(name, head, walk.payloads), walk.unread
+    return sum(walk.unread for _, walk in walks)
 
 
 def _copied(path: Path, draft: Path) -> tuple[int, str]:

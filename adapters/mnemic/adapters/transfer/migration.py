@@ -17,8 +17,8 @@ from mnemic.adapters.stores.encryption_consistency import is_locked
 from mnemic.adapters.stores.opening import Address, opened
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer.catch_up import Plan, caught_up, planned
-from mnemic.adapters.transfer.copies.copying import Progress, Sealed, none_sealed
-from mnemic.adapters.transfer.copies.verification import Tally, Walk
+from mnemic.adapters.transfer.copies.logs import Sealed, log_records, none_sealed
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
 from mnemic.adapters.transfer.destination import (
     as_it_is,
     check_apart,
@@ -55,7 +55,7 @@ def migrate(
         dry_run: Write nothing, and report what would be done.
         keys: The file of keys that encrypt the target, if *target* is an address and the source
             is not encrypted; what is encrypted there is copied unchanged.
-        sealed: Which payloads are copied unread: see ``copying.Sealed``.
+        sealed: Which payloads are copied unread: see ``logs.Sealed``.
         progress: Called now and then with the number of events processed and the total, two for
             each: one when it is copied and one when it is compared.
 
@@ -149,19 +149,19 @@ class _Run:
         Raises:
             LogCorrupt: They differ, or one is damaged, or the source has erased text meanwhile.
         """
-        walk, before = Walk(self.codec, sealed=self.sealed), ""
-        both = zip(source.read(-1, head.version), own.read(-1, head.version), strict=True)
-        for (theirs, their_rows), (record, rows) in both:
-            recorded = walk.see(record, rows)
-            if record != theirs:
-                raise _differs(record.version, "the event")
-            if {*rows} != {*their_rows}:
-                raise _differs(record.version, "a payload")
-            if recorded.command_id != before:
-                before = recorded.command_id
-                if source.command(before) != own.command(before):
-                    raise _differs(record.version, "the command")
-            self.tally.add()
+        walk = Walk(self.codec, tally=self.tally)
+        ours = log_records(own, head.version, self.codec, sealed=self.sealed, commands=False)
+        before = ""
+        both = zip(source.read(-1, head.version), walk.over(ours), strict=True)
+        for (record, rows), each in both:
+            version, command_id = record.version, each.recorded.command_id
+            if each.record != record:
+                raise _differs(version, "the event")
+            if {*each.payloads} != {*rows}:
+                raise _differs(version, "a payload")
+            if command_id != before and source.command(command_id) != own.command(command_id):
+                raise _differs(version, "the command")
+            before = command_id
         walk.settle()
         return walk
 

@@ -14,10 +14,11 @@ Source: github.com/cloudevents/spec, v1.0.2, spec.md and formats/json-format.md.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import orjson
-from attrs import frozen
+from attrs import define, evolve, field, frozen
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.transfer.exports.manifest import JSON, SPECVERSION, Manifest
@@ -48,6 +49,38 @@ class Written:
     def digest(self) -> bytes:
         """The chain digest of the record."""
         return chain.digest(self.previous, *self.record)
+
+
+@define
+class Counts:
+    """What a manifest says of the rest of an export, counted as it is written or read."""
+
+    payloads: int = 0
+    vectors: int = 0
+    vectors_bytes: int = 0
+    _lines: Any = field(factory=sha256, init=False)
+    _vectors: Any = field(factory=sha256, init=False)
+
+    def add_line(self, line: bytes) -> None:
+        """Count a line after the first, with its end."""
+        self._lines.update(line)
+
+    def add_vector(self, data: bytes) -> None:
+        """Count a vector in the file of vectors."""
+        self._vectors.update(data)
+        self.vectors += 1
+        self.vectors_bytes += len(data)
+
+    def added_to(self, manifest: Manifest) -> Manifest:
+        """Return *manifest* with all counts."""
+        return evolve(
+            manifest,
+            payloads=self.payloads,
+            vectors=self.vectors,
+            vectors_bytes=self.vectors_bytes,
+            vectors_sha256=self._vectors.hexdigest(),
+            sha256=self._lines.hexdigest(),
+        )
 
 
 @frozen
