@@ -83,6 +83,11 @@ class Erasures:
         if isinstance(recorded.event, ERASING):
             self._see_erasure(recorded)
 
+    @property
+    def any_erased(self) -> bool:
+        """Whether an erasure was processed."""
+        return self.space_erased or bool(self._erased)
+
     def look_ahead(self, entries: Iterable[tuple[Record, Sequence[PayloadRow]]]) -> None:
         """Process the erasures among *entries* and nothing else; other events need not be readable.
 

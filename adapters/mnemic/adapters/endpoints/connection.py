@@ -34,7 +34,7 @@ _JSON: Final = {"Content-Type": "application/json", "Accept": "application/json"
 _NO_PROXY: Final[dict[str, None]] = dict.fromkeys(
     ("all://localhost", "all://127.0.0.1", "all://[::1]")
 )
-"""Models on this machine are reached directly, whatever proxy the environment names."""
+"""Models on this machine are reached directly, even if the environment names a proxy."""
 _PASSING: Final = frozenset({408, 429, *range(500, 600)})
 
 Sleep = Callable[[float], None]

@@ -10,7 +10,6 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from threading import RLock
 
 from attrs import frozen
@@ -28,9 +27,8 @@ from mnemic.adapters.transfer.copies.logs import (
     none_sealed,
     parted,
 )
-from mnemic.adapters.transfer.copies.pipeline import Tally, TransferRecord, Walk
+from mnemic.adapters.transfer.copies.pipeline import Tally, Walk
 from mnemic.kernel.errors import SpaceExists
-from mnemic.kernel.events import BlockErased, SpaceErased
 from mnemic.kernel.ports import Head, Log, Store
 from mnemic.projections.state.state import State
 
@@ -115,32 +113,18 @@ def caught_up(
         theirs, ours = source.head(), own.head()
         if ours.version >= theirs.version:
             break
-        erased: list[TransferRecord] = []
         records = log_records(source, theirs, codec, after=ours, sealed=sealed)
+        walk = Walk(codec, after=ours, tally=tally)
         # Payloads erased by now are not read here; those copied by earlier passes are still there.
         has_text = ours.version >= 0
-        fill(
-            own,
-            _noting_erasures(records, erased),
-            Walk(codec, after=ours, tally=tally),
-            erasing=has_text,
-        )
-        if erased and has_text:
+        fill(own, records, walk, erasing=has_text)
+        if has_text and walk.erasures.any_erased:
             _forget_checkpoints(store, own)
     head = own.head()
     check_end(source)
     if not holds(source, head):
         raise parted(own, head.version)
     return head
-
-
-def _noting_erasures(
-    records: Iterable[TransferRecord], erased: list[TransferRecord]
-) -> Iterator[TransferRecord]:
-    for each in records:
-        if isinstance(each.recorded.event, BlockErased | SpaceErased):
-            erased.append(each)
-        yield each
 
 
 def _forget_checkpoints(store: Store, log: Log) -> None:

@@ -214,8 +214,8 @@ class _Salvage:
     def _look(self) -> int:
         """Find out how far the log can be read, and what is missing on the way."""
         try:
-            for each in self._found.over(self._records()):
-                check_policy_known(each.recorded)
+            for _ in self._found.over(self._known()):
+                pass
         except (LogCorrupt, StoreTooNew) as error:
             if isinstance(error, StoreTooNew) and not self._drop_newer:
                 raise _kept_whole(self._log.name, error) from error
@@ -233,6 +233,11 @@ class _Salvage:
 
     def _recorded(self, upto: int) -> Iterator[Recorded]:
         return (each.recorded for each in self._records(upto))
+
+    def _known(self) -> Iterator[TransferRecord]:
+        for each in self._records():
+            check_policy_known(each.recorded)
+            yield each
 
     def _records(
         self, upto: int | None = None, *, commands: bool = False
