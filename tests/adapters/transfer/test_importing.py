@@ -114,7 +114,7 @@ def test_a_space_that_has_events_is_not_overwritten(exported: Path, store: Memor
 
 def test_an_export_without_text_cannot_be_imported(memory: SyncMemory, tmp_path: Path) -> None:
     memory.export(tmp_path / "bare.ndjson", words=False)
-    with pytest.raises(FieldRefused, match="without words"):
+    with pytest.raises(FieldRefused, match="without text"):
         SyncMemory.import_space(tmp_path / "bare.ndjson", tmp_path / "new.db")
     assert not (tmp_path / "new.db").exists()
 

@@ -17,7 +17,7 @@ from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import PayloadRow, Record
 
 ERASING = (happened.BlockErased, happened.SpaceErased, happened.LossAccepted)
-"""Events that say why payloads are missing."""
+"""Events that explain why payloads are missing."""
 TOPICS = ("block-erased.", "space-erased.", "loss-accepted.")
 """Prefixes of their topics, in all versions."""
 LATER = 2**62

@@ -224,7 +224,7 @@ def restore(
 def _check_sum(path: Path, size: int, digest: str, made: Inventory) -> None:
     if (size, digest) != (made.bytes, made.sha256):
         raise BackupDamaged(
-            f"{path} is not the file that its manifest vouches for: {size} bytes of digest "
+            f"{path} is not the file that its manifest describes: {size} bytes of digest "
             f"{digest[:16]}, not {made.bytes} of {made.sha256[:16]}",
             path=str(path),
         )

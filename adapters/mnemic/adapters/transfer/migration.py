@@ -141,7 +141,7 @@ class _Run:
                     copied=head.version - plan.ours.version,
                     behind=source.head().version - head.version,
                 )
-        raise StoreBusy(f"words of {source.name!r} were erased during {TRIES} comparisons")
+        raise StoreBusy(f"text of {source.name!r} was erased during {TRIES} comparisons")
 
     def _compared(self, source: Log, own: Log, head: Head) -> Walk:
         """Compare two logs up to where one ends: records, payloads, keys, commands.

@@ -127,7 +127,7 @@ def unlocking(store: Store) -> Unlock:
         return lambda row: row
     from mnemic.adapters.stores.encrypted.store import EncryptedStore
 
-    assert isinstance(store, EncryptedStore)  # noqa: S101 - who else says so?
+    assert isinstance(store, EncryptedStore)  # noqa: S101 - the one store with this attribute
     return store.unlocked
 
 
@@ -180,7 +180,7 @@ class _Salvage:
         self._commands_lost = 0
 
     def into(self, copy: Log, *, gaps: bool) -> SpaceSalvaged:
-        """Write what can be kept into an empty log, and return a description of it."""
+        """Write what can be kept into an empty log, and report it."""
         read = self._look()
         sensible = self._sensible(read)
         found = self._found
@@ -196,7 +196,7 @@ class _Salvage:
         whole = verified(copy, copy.head().version, self._codec, sealed=self._sealed)
         if kept.kept < sensible:
             self._problem = (
-                f"version {kept.kept + 1} lost a payload that no block can bear; "
+                f"version {kept.kept + 1} lost a payload that belongs to no block; "
                 "what follows can be kept if the loss is accepted (gaps)"
             )
         return SpaceSalvaged(

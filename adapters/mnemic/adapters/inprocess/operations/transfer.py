@@ -155,7 +155,7 @@ class ExchangeOperations(Host):
                     progress=progress,
                 )
                 return _exported(Path(path), counted)
-        raise StoreBusy(f"words of {space.log.name!r} were erased during {EXPORT_TRIES} exports")
+        raise StoreBusy(f"text of {space.log.name!r} was erased during {EXPORT_TRIES} exports")
 
     @staticmethod
     @operation(

@@ -126,7 +126,7 @@ class Packed:
 class Unpacking:
     """Unpacks an archive that arrives piece by piece into a folder. For a ``with`` block.
 
-    Nothing in it is trusted but where a member begins and ends: the files get names of ours, and
+    Nothing in it is trusted except where a member begins and ends: the files get names of ours, and
     there are two at most. Their content is checked by ``Export``.
 
     Args:

@@ -26,12 +26,12 @@ def check_words(export: Export) -> None:
     """Refuse an export without text, from which no memory can be made.
 
     Raises:
-        FieldRefused: It was made without words.
+        FieldRefused: It was made without text.
     """
     if not export.manifest.words:
         raise FieldRefused(
-            f"{export.path} was exported without words",
-            recovery="Export with words; this one is good for checking receipts.",
+            f"{export.path} was exported without text",
+            recovery="Export with the text (words=True); this one is good for checking receipts.",
             field="path",
         )
 
@@ -61,7 +61,7 @@ def check(export: Export, *, tally: Tally | None = None) -> None:
     """Check an export from end to end.
 
     Raises:
-        ExportCorrupt, StoreTooNew, StoreFailed: It cannot be believed, or read.
+        ExportCorrupt, StoreTooNew, StoreFailed: It is damaged, or cannot be read.
         LogCorrupt: It has no event.
     """
     walk = _walk(tally)
@@ -108,7 +108,7 @@ def into_memory(export: Export) -> MemoryStore:
     """Return a store in memory that holds an export as a space of its own name.
 
     Raises:
-        ExportCorrupt, StoreTooNew, StoreFailed: It cannot be believed, or read.
+        ExportCorrupt, StoreTooNew, StoreFailed: It is damaged, or cannot be read.
     """
     store = MemoryStore()
     copy_context = CopyContext(clock=SystemClock(), entropy=SystemEntropy(), actor="import")

@@ -6,7 +6,7 @@ builds on; its own is its ``id``), ``payloads`` (how many lines with payloads fo
 command that may be repeated, ``request`` and ``last``. A payload's line names the event's
 ``version``; that of a vector gives its position in the file of vectors instead of its bytes.
 
-A line has one spelling: a reader writes it again and compares.
+Each line has exactly one valid form: a reader writes it again and compares.
 
 Source: github.com/cloudevents/spec, v1.0.2, spec.md and formats/json-format.md.
 """
@@ -172,7 +172,7 @@ def command_of(found: dict[str, Any], command_id: str) -> CommandRow | None:
     """Return the remembered command that an event's line begins.
 
     Raises:
-        ValueError, TypeError: It is spelled wrong.
+        ValueError, TypeError: It is not as it was written.
     """
     if "request" not in found:
         return None

@@ -3,7 +3,7 @@
 What is checked, in this order, and named by line:
 
 1. the manifest, against its own digest;
-2. each event's line: its place in the chain from the genesis on, its one spelling, its codec;
+2. each event's line: its place in the chain from the genesis on, its exact form, its fields;
 3. each payload: that there are as many as the event says, in their slots, each under its MAC;
    a vector at the next position in the other file;
 4. at the end: the head, all counts, the digests of both files, and that no payload is missing
@@ -50,7 +50,7 @@ class Export:
         path: Its file of lines; the vectors are next to it.
 
     Raises:
-        ExportCorrupt: The first line is no manifest.
+        ExportCorrupt: The first line is not a manifest.
         StoreFailed: There is no such file.
     """
 
@@ -120,7 +120,7 @@ class _Reader:
         except _MALFORMED as error:
             raise self._bad("no event can be read there") from error
         if record.version != head.version + 1:
-            raise self._bad(f"version {head.version + 1} belongs there, not {record.version!r}")
+            raise self._bad(f"version {head.version + 1} was expected, not {record.version!r}")
         if found.get("previous") != head.digest.hex():
             raise self._bad("the chain breaks: it builds on another event")
         if found.get("id") != chain.digest(head.digest, *record).hex():
@@ -160,9 +160,9 @@ class _Reader:
         except _MALFORMED as error:
             raise self._bad("no payload can be read there") from error
         if again != line or row.version != record.version:
-            raise self._bad(f"a payload of version {record.version} belongs there")
+            raise self._bad(f"a payload of version {record.version} was expected")
         if row.slot <= after:
-            raise self._bad(f"a payload of a slot after {after} belongs there")
+            raise self._bad(f"a payload of a slot after {after} was expected")
         self._counts.payloads += 1
         if place is None:
             return row
@@ -198,9 +198,9 @@ class _Reader:
         manifest = self._manifest
         if self._source.read(1):
             self._number += 1
-            raise self._bad(f"nothing belongs behind version {manifest.version}")
+            raise self._bad(f"there is data after version {manifest.version}")
         if self._walk.head.digest.hex() != manifest.chain:
-            raise self._bad("the chain ends otherwise than the manifest says")
+            raise self._bad("the chain does not end as the manifest says")
         if self._unlearned:
             raise self._bad("the manifest lists blocks as erased that were never learned")
         if self._vectors is not None and self._vectors.read(1):

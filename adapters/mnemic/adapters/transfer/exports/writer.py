@@ -45,7 +45,7 @@ def export(
         path: A file that does not exist.
         manifest: Its manifest, uncounted.
         codec: Decodes the events.
-        again: Returns the manifest once more, at the end.
+        again: Returns the manifest as it is at the end.
         progress: Called now and then with the number of events written and the total.
 
     Raises:
@@ -72,7 +72,7 @@ def export(
             before = walk.head
         tally.show()
         if walk.head != end:
-            raise chain.damage(walk.head.version + 1, reason="the log ends otherwise")
+            raise chain.damage(walk.head.version + 1, reason="it is not what the manifest says")
         if again() != manifest:
             raise ErasedMeanwhile
         unasked = walk.erasures.unasked() if manifest.words else None
