@@ -33,14 +33,14 @@ from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.system.folders import PRIVATE
 from mnemic.adapters.transfer.catch_up import caught_up
-from mnemic.adapters.transfer.copies.logs import Sealed, none_sealed, verified
+from mnemic.adapters.transfer.copies.logs import verified
 from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
 from mnemic.adapters.transfer.destination import (
     STORE,
-    as_kept,
     check_names,
     new_file,
     shown,
+    underlying_store,
 )
 from mnemic.adapters.transfer.inventory import (
     Inventory,
@@ -61,7 +61,6 @@ def backup(
     to: str | Path,
     *,
     clock: Clock | None = None,
-    sealed: Sealed = none_sealed,
     progress: Progress | None = None,
 ) -> BackupResult:
     """Write a store into one new file, with a manifest next to it, while others go on writing.
@@ -74,7 +73,6 @@ def backup(
         to: A file that does not exist; the manifest is put next to it. Only their owner may read
             them.
         clock: Dates the backup; None: the system's.
-        sealed: Which payloads are copied unread: see ``logs.Sealed``.
         progress: Called now and then with the number of events read and the total.
 
     Raises:
@@ -92,13 +90,13 @@ def backup(
         opened(source, read_only=True) as given,
         temporary_folders.aside(path) as folder,
     ):
-        origin = as_kept(given)
+        origin = underlying_store(given)
         check_names(origin)
         draft = folder / STORE
         if isinstance(origin, SQLiteStore):
             copy_out(origin, draft)
         with closing(open_store(draft, synchronous="normal")) as copy:
-            spaces = _caught_up(origin, copy, sealed, progress)
+            spaces = _caught_up(origin, copy, progress)
         close_up(draft)
         draft.chmod(PRIVATE)
         made = Inventory(
@@ -130,26 +128,24 @@ def _checked_path(to: str | Path) -> Path:
     return Path(to)
 
 
-def _caught_up(
-    origin: Store, copy: Store, sealed: Sealed, progress: Progress | None
-) -> tuple[SpaceKept, ...]:
+def _caught_up(origin: Store, copy: Store, progress: Progress | None) -> tuple[SpaceKept, ...]:
     """Copy what is missing, the erasures made meanwhile included, and verify all of it."""
     codec = Codec(SystemEntropy())
     logs = [origin.log(name, create=False) for name in origin.spaces()]
     tally = Tally(progress, total=sum(log.head().version + 1 for log in logs))
     for log in logs:
-        caught_up(log, copy, codec, sealed=sealed)
-    kept = tuple(_kept(name, walk) for name, walk in _verified(copy, sealed, tally))
+        caught_up(log, copy, codec)
+    kept = tuple(_kept(name, walk) for name, walk in _verified(copy, tally))
     tally.show()
     return kept
 
 
-def _verified(store: Store, sealed: Sealed, tally: Tally) -> Iterator[tuple[str, Walk]]:
+def _verified(store: Store, tally: Tally) -> Iterator[tuple[str, Walk]]:
     """Yield the name of each space, and what verifying it counted."""
     codec = Codec(SystemEntropy())
     for name in store.spaces():
         log = store.log(name, create=False)
-        yield name, verified(log, log.head().version, codec, sealed=sealed, tally=tally)
+        yield name, verified(log, log.head().version, codec, tally=tally)
 
 
 def _kept(space: str, walk: Walk) -> SpaceKept:
@@ -162,14 +158,11 @@ def _kept(space: str, walk: Walk) -> SpaceKept:
 # --- restoring ------------------------------------------------------------------------------
 
 
-def check(
-    backup: str | Path, *, sealed: Sealed = none_sealed, progress: Progress | None = None
-) -> RestoreResult:
+def check(backup: str | Path, *, progress: Progress | None = None) -> RestoreResult:
     """Check a backup against its manifest: bytes, chains, events, payloads. Nothing is written.
 
     Args:
         backup: The file; its manifest is next to it.
-        sealed: Which payloads cannot be read, and are only counted.
         progress: Called now and then with the number of events read and the total.
 
     Raises:
@@ -180,7 +173,7 @@ def check(
     made = inventory_of(path)
     with atomic_files.named(path):
         _check_sum(path, path.stat().st_size, _sum(path), made)
-    unread = _check_store(path, made, sealed=sealed, progress=progress)
+    unread = _check_store(path, made, progress=progress)
     return _result(path, None, made, unread)
 
 
@@ -188,7 +181,6 @@ def restore(
     backup: str | Path,
     to: Address | Store,
     *,
-    sealed: Sealed = none_sealed,
     progress: Progress | None = None,
 ) -> RestoreResult:
     """Restore a store from a backup, once everything in it has been checked.
@@ -197,7 +189,6 @@ def restore(
         backup: The file; its manifest is next to it.
         to: A file that does not exist, or another store, which must have none of the backup's
             spaces, or a prefix of them. A file is copied byte for byte and appears once checked.
-        sealed: Which payloads cannot be read, and are only counted.
         progress: Called now and then with the number of events read and the total.
 
     Raises:
@@ -209,15 +200,15 @@ def restore(
     """
     path = Path(backup)
     if not isinstance(to, str | Path) or not is_file(to):
-        checked = check(path, sealed=sealed, progress=progress)
-        migrate(path, to, sealed=sealed)
+        checked = check(path, progress=progress)
+        migrate(path, to)
         return evolve(checked, into=shown(to))
     target = Path(to)
     atomic_files.checked_new(target)
     made = inventory_of(path)
     with new_file(target) as draft:
         _check_sum(path, *_copied(path, draft), made)
-        unread = _check_store(draft, made, sealed=sealed, progress=progress)
+        unread = _check_store(draft, made, progress=progress)
     return _result(path, str(target), made, unread)
 
 
@@ -230,7 +221,7 @@ def _check_sum(path: Path, size: int, digest: str, made: Inventory) -> None:
         )
 
 
-def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progress | None) -> int:
+def _check_store(path: Path, made: Inventory, *, progress: Progress | None) -> int:
     """Verify every space of a backup, and compare it with the manifest.
 
     Returns:
@@ -242,7 +233,7 @@ def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progr
     tally = Tally(progress, total=sum(each.version + 1 for each in made.spaces))
     try:
         with closing(open_store(path, read_only=True)) as store:
-            walks = tuple(_verified(store, sealed, tally))
+            walks = tuple(_verified(store, tally))
     except Corrupt as error:
         raise BackupDamaged(f"{path}: {error.message}", path=str(path)) from error
     tally.show()

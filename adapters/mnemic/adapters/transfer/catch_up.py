@@ -20,11 +20,9 @@ from mnemic.adapters.codec import Codec
 from mnemic.adapters.stores.encryption_consistency import check_carried
 from mnemic.adapters.stores.logs.chain import EMPTY, check_end
 from mnemic.adapters.transfer.copies.logs import (
-    Sealed,
     fill,
     holds,
     log_records,
-    none_sealed,
     parted,
 )
 from mnemic.adapters.transfer.copies.pipeline import Tally, Walk
@@ -98,7 +96,6 @@ def caught_up(
     store: Store,
     codec: Codec,
     *,
-    sealed: Sealed = none_sealed,
     tally: Tally | None = None,
 ) -> Head:
     """Copy what *store* lacks of the space *source*, and return where it ends there then.
@@ -113,7 +110,7 @@ def caught_up(
         theirs, ours = source.head(), own.head()
         if ours.version >= theirs.version:
             break
-        records = log_records(source, theirs, codec, after=ours, sealed=sealed)
+        records = log_records(source, theirs, codec, after=ours)
         walk = Walk(codec, after=ours, tally=tally)
         # Payloads erased by now are not read here; those copied by earlier passes are still there.
         has_text = ours.version >= 0

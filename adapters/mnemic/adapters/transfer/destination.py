@@ -86,7 +86,7 @@ def staged_space(into: Address | Store, space: str, *, keys: Path | None = None)
 
 
 @contextmanager
-def place_of(
+def open_target(
     target: Address | Store, check: Callable[[Store], object], *, keys: Path | None = None
 ) -> Generator[Store]:
     """Open the target for a ``with`` block; a new file appears once the block has succeeded.
@@ -130,7 +130,7 @@ def _discard_if_foreign(draft: Path, check: Callable[[Store], object], keys: Pat
 
 
 @contextmanager
-def as_it_is(target: Address | Store, *, keys: Path | None = None) -> Generator[Store | None]:
+def open_existing(target: Address | Store, *, keys: Path | None = None) -> Generator[Store | None]:
     """Open the target for reading; None: it does not exist yet."""
     path = new_path(target)
     if path is not None:
@@ -180,7 +180,7 @@ def _identity(place: Address | Store) -> object:
     return os.path.realpath(path) if isinstance(path, Path) else id(place)
 
 
-def as_kept(store: Store) -> Store:
+def underlying_store(store: Store) -> Store:
     """Return the store that keeps the text of *store* as it is kept: encrypted, if it is."""
     inner: Store = (
         getattr(store, "inner", store) if getattr(store, "is_encrypted", False) else store
@@ -194,7 +194,7 @@ def check_names(store: Store) -> None:
     Raises:
         LogCorrupt: It holds events of a space that it does not list.
     """
-    kept = as_kept(store)
+    kept = underlying_store(store)
     if isinstance(kept, RecordedStore):
         kept.check()
 

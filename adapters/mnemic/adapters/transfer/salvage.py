@@ -19,16 +19,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from attrs import define, field
+
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.stores.sqlite.damaged_heads import remains
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
-from mnemic.adapters.transfer.copies.copying import CopyContext, erase_again, erase_all_again
-from mnemic.adapters.transfer.copies.logs import Sealed, fill, none_sealed, verified
+from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
+from mnemic.adapters.transfer.copies.logs import fill, verified
 from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, TransferRecord, Walk
-from mnemic.adapters.transfer.destination import as_kept, check_apart, new_file, shown
+from mnemic.adapters.transfer.destination import check_apart, new_file, shown, underlying_store
 from mnemic.adapters.transfer.lost_payloads import verdict
 from mnemic.adapters.transfer.results import SalvageResult, SpaceSalvaged
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
@@ -53,7 +55,6 @@ def salvage(
     keys: Path | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
-    sealed: Sealed = none_sealed,
     progress: Progress | None = None,
 ) -> SalvageResult:
     """Write a new store with the longest sound prefix of every space of a damaged one.
@@ -69,7 +70,6 @@ def salvage(
             copy is encrypted with the same.
         clock: Stamps the events that are added to the copies; None: the system's.
         entropy: None: the system's.
-        sealed: Which payloads are copied unread: see ``logs.Sealed``.
         progress: Called now and then with the number of events processed and the total.
 
     Raises:
@@ -90,17 +90,16 @@ def salvage(
         new_file(path) as draft,
         opened(damaged, read_only=True, keys=keys) as store,
     ):
-        kept, unlock = as_kept(store), unlocking(store)
+        kept, unlock = underlying_store(store), unlocking(store)
         with closing(open_store(draft, synchronous="normal")) as copy:
             logs = [kept.log(name, create=False) for name in kept.spaces()]
             tally = Tally(progress, total=2 * sum(map(_length, logs)))
             saved = tuple(
                 _Salvage(
-                    log,
+                    log=log,
                     store=kept,
                     copy_context=copy_context,
                     unlock=unlock,
-                    sealed=sealed,
                     tally=tally,
                     drop_newer=drop_newer,
                 ).into(copy.log(log.name), gaps=gaps)
@@ -149,35 +148,28 @@ def _kept_whole(space: str, error: StoreTooNew) -> StoreTooNew:
     )
 
 
+@define(kw_only=True, eq=False)
 class _Salvage:
     """One space of a damaged store."""
 
-    def __init__(
-        self,
-        log: Log,
-        *,
-        store: Store,
-        copy_context: CopyContext,
-        unlock: Unlock,
-        sealed: Sealed,
-        tally: Tally,
-        drop_newer: bool,
-    ) -> None:
-        self._drop_newer = drop_newer
-        self._log = log
-        self._store = store
-        self._copy_context = copy_context
-        self._unlock = unlock
-        self._sealed = sealed
-        self._tally = tally
-        self._codec = Codec(copy_context.entropy)
-        self._found = Walk(self._codec, tally=tally)
-        """What the log holds, as far as it can be read."""
-        self._problem: str | None = None
-        """Why nothing can be read after what was."""
-        self._acknowledged = -1
-        """The last version that is known to be missing at the end."""
-        self._commands_lost = 0
+    _log: Log
+    _store: Store
+    _copy_context: CopyContext
+    _unlock: Unlock
+    _tally: Tally
+    _drop_newer: bool
+    _codec: Codec = field(init=False)
+    _found: Walk = field(init=False)
+    """What the log holds, as far as it can be read."""
+    _problem: str | None = field(default=None, init=False)
+    """Why nothing can be read after what was."""
+    _acknowledged: int = field(default=-1, init=False)
+    """The last version that is known to be missing at the end."""
+    _commands_lost: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._codec = Codec(self._copy_context.entropy)
+        self._found = Walk(self._codec, tally=self._tally)
 
     def into(self, copy: Log, *, gaps: bool) -> SpaceSalvaged:
         """Write what can be kept into an empty log, and report it."""
@@ -187,13 +179,17 @@ class _Salvage:
         kept = verdict(found.erasures, sensible, payloads=found.payloads, gaps=gaps)
         copied = Walk(self._codec, tally=self._tally)
         head = fill(copy, self._records(kept.kept, commands=True), copied)
-        if copied.last is not None and kept.erase_all:
-            erase_all_again(copy, copied.last, self._copy_context, after=head)
-        elif copied.last is not None:
-            erase_again(
-                copy, kept.erase, copied.last, self._copy_context, after=head, lost=kept.accept
+        if copied.last is not None:
+            record_losses(
+                copy,
+                copied.last,
+                self._copy_context,
+                after=head,
+                erase=kept.erase,
+                lost=kept.accept,
+                erase_all=kept.erase_all,
             )
-        whole = verified(copy, copy.head().version, self._codec, sealed=self._sealed)
+        whole = verified(copy, copy.head().version, self._codec)
         if kept.kept < sensible:
             self._problem = (
                 f"version {kept.kept + 1} lost a payload that belongs to no block; "
@@ -282,13 +278,12 @@ class _Salvage:
         bad: list[PayloadRow] = []
         opened: list[tuple[PayloadRow, PayloadRow]] = []
         for row in rows:
-            if not self._sealed(row.owners):
-                try:
-                    unlocked = self._unlock(row)
-                except LogCorrupt:
-                    bad.append(row)
-                else:
-                    opened += [] if unlocked is None else [(row, unlocked)]
+            try:
+                unlocked = self._unlock(row)
+            except LogCorrupt:
+                bad.append(row)
+            else:
+                opened += [] if unlocked is None else [(row, unlocked)]
         try:
             recorded, missing = self._codec.decode_noting(record, [row for _, row in opened])
         except LogCorrupt:

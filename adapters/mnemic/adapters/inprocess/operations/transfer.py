@@ -19,8 +19,7 @@ from mnemic.adapters.inprocess.view import view_at
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer import receipts
-from mnemic.adapters.transfer.copies import copying
-from mnemic.adapters.transfer.copies.copying import CopyContext
+from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
 from mnemic.adapters.transfer.copies.logs import fill, log_records
 from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
 from mnemic.adapters.transfer.destination import staged_space
@@ -384,9 +383,9 @@ def _fork(original: CommandExecutor, upto: int, log: Log, progress: Progress | N
         with original.state_lock:
             original.check_not_erased()
     except SpaceErased:
-        copying.erase_all_again(log, last, copy_context, after=head)
+        record_losses(log, last, copy_context, after=head, erase_all=True)
         raise
-    copying.erase_again(log, erased, last, copy_context, after=head)
+    record_losses(log, last, copy_context, after=head, erase=erased)
     return ForkResult(
         space=log.name,
         version=head.version,

@@ -28,41 +28,35 @@ class CopyContext:
     actor: str
 
 
-def erase_again(
+def record_losses(
     log: Log,
-    blocks: Sequence[BlockId],
     last: Recorded,
     copy_context: CopyContext,
     *,
     after: Head,
+    erase: Sequence[BlockId] = (),
     lost: Sequence[LostPayload] = (),
+    erase_all: bool = False,
 ) -> None:
-    """Record in a copy the erasure of blocks that the original erased after the copy's end.
-
-    Their text was not copied; without these events the copy would appear to have lost it.
+    """Record in a copy which text it lacks; without these events it would appear damaged.
 
     Args:
         log: The copy.
-        blocks: Blocks whose text is missing.
         last: The last event copied; no active time passes after it.
         copy_context: The actor of the copy.
         after: Where the copy ends.
+        erase: Blocks that the original erased after the copy's end, or whose text it has lost.
         lost: What else is missing, and is accepted as lost.
+        erase_all: Whether the copy is erased as a whole instead.
     """
-    events: list[Event] = [BlockErased(block_id=block) for block in blocks]
+    events: list[Event] = [SpaceErased()] if erase_all else []
+    events += [BlockErased(block_id=block) for block in erase]
     if lost:
         events.append(LossAccepted(payloads=tuple(lost)))
     if events:
         records = behind(last, events, copy_context)
         with log.write_lock():
-            log.append(records, (), after=after, erase=blocks)
-
-
-def erase_all_again(log: Log, last: Recorded, copy_context: CopyContext, *, after: Head) -> None:
-    """Erase a copy whose original was erased as a whole while it was made. As ``erase_again``."""
-    records = behind(last, [SpaceErased()], copy_context)
-    with log.write_lock():
-        log.append(records, (), after=after, erase_all=True)
+            log.append(records, (), after=after, erase=erase, erase_all=erase_all)
 
 
 def behind(last: Recorded, events: Sequence[Event], copy_context: CopyContext) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
@@ -14,17 +14,9 @@ from mnemic.kernel.events import BlockErased, Recorded, SpaceErased
 from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
 from mnemic.projections.state.event_validation import impossible_event, newer_policy_fields
 
-Sealed = Callable[[Sequence[str]], bool]
-"""Given a payload's owners, returns whether it cannot be read: its key is gone, or elsewhere."""
-
 BATCH_RECORDS = 512
 BATCH_BYTES = 8 * 2**20
 """Limits of a batch, which is one transaction."""
-
-
-def none_sealed(_owners: Sequence[str]) -> bool:
-    """Return False: every payload can be read."""
-    return False
 
 
 def log_records(
@@ -33,7 +25,6 @@ def log_records(
     codec: Codec,
     *,
     after: Head | int = -1,
-    sealed: Sealed = none_sealed,
     commands: bool = True,
 ) -> Iterator[TransferRecord]:
     """Yield the events of *log* after *after* up to *upto*, each checked and decoded.
@@ -47,7 +38,6 @@ def log_records(
         upto: The last version wanted; as a head, the log is required to hold it.
         codec: Decodes the events.
         after: The last version that is there already; as a head, as *upto*.
-        sealed: Which payloads pass unread.
         commands: Whether to look up commands that may be repeated.
 
     Raises:
@@ -56,7 +46,7 @@ def log_records(
     """
     before, last = "", upto.version if isinstance(upto, Head) else upto
     for record, payloads in log.read(after, upto):
-        read = [row for row in payloads if not (row.key.startswith(LOCKED) or sealed(row.owners))]
+        read = [row for row in payloads if not row.key.startswith(LOCKED)]
         recorded, missing = codec.decode_noting(record, read)
         unread = len(payloads) - len(read)
         if unread:
@@ -83,7 +73,6 @@ def verified(
     upto: int,
     codec: Codec,
     *,
-    sealed: Sealed = none_sealed,
     tally: Tally | None = None,
 ) -> Walk:
     """Verify *log* up to version *upto*, and return what was counted.
@@ -99,7 +88,7 @@ def verified(
 
     def events() -> Iterator[Recorded]:
         is_known = True
-        records = log_records(log, upto, codec, sealed=sealed, commands=False)
+        records = log_records(log, upto, codec, commands=False)
         for each in walk.over(records):
             is_known = is_known and not newer_policy_fields(each.recorded.event)
             if is_known:

@@ -7,7 +7,7 @@ from mnemic.adapters.files import atomic_files
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
-from mnemic.adapters.transfer.copies.copying import CopyContext, erase_again
+from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
 from mnemic.adapters.transfer.copies.logs import fill
 from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
 from mnemic.adapters.transfer.exports.reader import Export
@@ -91,7 +91,7 @@ def write(
     head = fill(log, export.entries(), walk)
     if walk.last is not None:
         erased = [BlockId(block) for block in export.manifest.erased]
-        erase_again(log, erased, walk.last, copy_context, after=head)
+        record_losses(log, walk.last, copy_context, after=head, erase=erased)
     return head
 
 
