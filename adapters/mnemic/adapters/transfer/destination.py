@@ -165,7 +165,7 @@ def check_lasting(target: Address | Store, *, field: str) -> None:
     Raises:
         FieldRefused: It names a store in memory.
     """
-    if isinstance(target, str) and target == IN_MEMORY:
+    if isinstance(target, str | Path) and str(target) == IN_MEMORY:
         raise FieldRefused(
             "a copy in the memory of this process would be gone at once",
             recovery="Name a file or an address, or give a MemoryStore of your own.",

@@ -75,7 +75,8 @@ def salvage(
     Raises:
         FieldRefused: The file exists, or *to* is no path.
         KeysMissing: It is encrypted, and the keys were not given, or are others.
-        NotAStore, LogCorrupt: The store cannot even be opened to read.
+        NotAStore, LogCorrupt: The store cannot even be opened for reading.
+        SpaceExists: The file was made meanwhile.
         StoreTooNew: Likewise; or a newer release wrote a part of it.
         StoreFull, StoreFailed: The file cannot be written.
     """
