@@ -161,8 +161,8 @@ PROSE_EXEMPT_FILES = frozenset(
         "projections/mnemic/projections/references/vocabulary.py",
     }
 )
-# Stores and codecs still have some of the idioms.
-PROSE_EXEMPT_FOLDERS = ("stores/", "codec/", "transfer/", "inprocess/engine/")
+# These folders still have some of the idioms.
+PROSE_EXEMPT_FOLDERS = ("stores/encrypted/", "inprocess/engine/")
 GAP = r"\s+(?:#\s+)?"
 """Between two words of a phrase, which may be on two lines of a docstring or comment."""
 PHRASE = re.compile(

@@ -68,8 +68,8 @@ def _space(opened: SQLiteStore) -> Space:
 def _other(opened: SQLiteStore, name: str) -> Space:
     log = opened.log(name, create=False)
     walk = Erasures(CODEC)
-    for record, rows in log.read():
-        walk.see(record, CODEC.decode(record, rows), {row.slot for row in rows})
+    for _ in walk.read(log.read()):
+        pass
     if walk.unasked() is not None:
         raise Named(f"{name} lacks a payload at {walk.unasked()}")
     return _read(log, "")

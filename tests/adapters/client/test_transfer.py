@@ -107,7 +107,7 @@ def test_what_cannot_be_imported_is_refused_before_anything_is_sent(
     filled: SyncMemory, tmp_path: Path
 ) -> None:
     wordless = filled.export(tmp_path / "out.jsonl", words=False)
-    with pytest.raises(FieldRefused, match="without words"):
+    with pytest.raises(FieldRefused, match="without text"):
         SyncMemory.import_space(wordless.path, filled, space="copy")
     with pytest.raises(StoreFailed):
         SyncMemory.import_space(tmp_path / "nothing.jsonl", filled)

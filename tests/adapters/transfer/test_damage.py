@@ -180,10 +180,10 @@ def test_an_export_changed_between_the_two_passes_leaves_no_file(
 ) -> None:
     beside = vectors_path(exported)
 
-    def somebody(done: int, todo: int) -> None:
-        if done == 1 and todo:
+    def change(done: int, todo: int) -> None:
+        if done * 2 == todo:
             exported.write_bytes(exported.read_bytes()[:-9] + b"12345678\n")
 
     with pytest.raises(ExportCorrupt):
-        SyncMemory.import_space(exported, tmp_path / "new.db", progress=somebody)
+        SyncMemory.import_space(exported, tmp_path / "new.db", progress=change)
     assert sorted(tmp_path.iterdir()) == [exported, beside]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.adapters.inprocess import Memory, SyncMemory
+from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.transfer.exports.writer import vectors_path
 from mnemic.kernel.errors import (
@@ -108,15 +108,6 @@ def test_files_made_meanwhile_are_not_overwritten(
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {name: "theirs"}
 
 
-@pytest.mark.parametrize("version", [0, 1, 5])
-def test_an_export_may_end_at_an_earlier_version(
-    memory: SyncMemory, tmp_path: Path, version: int
-) -> None:
-    result = memory.export(tmp_path / "part.ndjson", upto=version)
-    assert (result.version, result.events) == (version, version + 1)
-    assert len(events(tmp_path / "part.ndjson")) == version + 1
-
-
 def test_nothing_is_overwritten(memory: SyncMemory, exported: Path) -> None:
     before = exported.read_bytes()
     with pytest.raises(FieldRefused, match="exists"):
@@ -145,11 +136,11 @@ def test_a_concurrent_erasure_restarts_the_export(memory: SyncMemory, tmp_path: 
     block = memory.blocks().items[0].id
     erasing = iter([block])
 
-    def somebody(*_: int) -> None:
+    def erase(*_: int) -> None:
         for each in erasing:
             memory.erase(each)
 
-    assert memory.export(path, progress=somebody).version == last
+    assert memory.export(path, progress=erase).version == last
     assert read(path)[0]["data"]["erased"] == [block]
     assert not any(b"opens at six" in b64decode(line["data"].get("data", ""))
         for line in read(path)[1:] if "data" in line)  # fmt: skip
@@ -192,17 +183,3 @@ def test_a_log_with_lost_payloads_is_not_exported(tmp_path: Path) -> None:
         assert list(tmp_path.glob("*.ndjson*")) == []
         assert memory.export(tmp_path / "sound.ndjson", upto=2).version == 2
         assert memory.export(tmp_path / "bare.ndjson", words=False).version == 3
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.mark.anyio
-async def test_async_hosts_export_and_import_too(exported: Path, tmp_path: Path) -> None:
-    made = await Memory.import_space(exported, tmp_path / "copy.db")
-    async with Memory.open(tmp_path / "copy.db") as copy:
-        again = await copy.export(tmp_path / "again.ndjson")
-    assert again.chain == made.chain
-    assert read(exported)[1:] == read(tmp_path / "again.ndjson")[1:]

@@ -29,28 +29,6 @@ def digests(store: MemoryStore, space: str, upto: int) -> list[bytes | None]:
     return [log.digest_at(version) for version in range(upto + 1)]
 
 
-def test_a_fork_at_any_version_has_the_same_chain_and_decisions(
-    memory: SyncMemory, store: MemoryStore, opened: Open, decisions: list[str]
-) -> None:
-    for version in range(memory.status().version + 1):
-        name = f"fork {version}"
-        result = memory.fork(name, version=version)
-        assert digests(store, name, version) == digests(store, "default", version)
-        fork = opened(space=name)
-        assert fork.verify().sound
-        assert fork.status().version == version + len(result.erasures)
-        answer = [each for each in decisions if int(each[1:]) <= version]
-        for each in answer:
-            replayed = fork.replay(each)
-            # What a copy erases anew has no context, so more may depend on it.
-            assert replayed == memory.replay(each) or (replayed.outcome, bool(result.erasures)) == (
-                "sealed",
-                True,
-            )
-        for each in answer:
-            assert fork.verify_receipt(memory.receipt(each)).verdict == "renamed"
-
-
 def test_a_fork_and_its_original_are_independent(
     memory: SyncMemory, store: MemoryStore, opened: Open
 ) -> None:
@@ -96,16 +74,6 @@ def test_erased_text_is_not_copied_and_recorded_as_erased(
     assert "Erased here too: 1 block." in str(result)
     payloads = [row for _, rows in store.log("before").read() for row in rows]
     assert [row for row in payloads if block in row.owners] == []
-
-
-def test_a_fork_accepts_every_kind_of_time_point(memory: SyncMemory, decisions: list[str]) -> None:
-    read = memory.as_of(decision=decisions[1]).version
-    half = memory.as_of(hour=0.5).version
-    last = memory.status()
-    assert memory.fork("a", decision=decisions[1]).version == read
-    assert memory.fork("b", hour=0.5).version == half
-    assert memory.fork("c", at=last.recorded_at).version == last.version
-    assert memory.fork("d").version == last.version
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import pytest
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.files import temporary_folders
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.system.entropy import SystemEntropy
-from mnemic.adapters.transfer.copies.copying import fill, transfer_records
+from mnemic.adapters.transfer.copies.logs import fill, log_records
+from mnemic.adapters.transfer.copies.pipeline import Walk
 from mnemic.adapters.transfer.destination import STORE, shown
 from mnemic.adapters.transfer.migration import migrate
 from mnemic.kernel.errors import (
@@ -50,8 +50,9 @@ def contents(
 def begin(source: Store, target: Store, events: int, space: str = "default") -> None:
     """Copy the first events, as a run does that is killed then."""
     log = source.log(space)
-    begun = islice(transfer_records(log, log.head().version, Codec(SystemEntropy())), events)
-    fill(target.log(space), begun, after=EMPTY, total=events)
+    codec = Codec(SystemEntropy())
+    begun = islice(log_records(log, log.head().version, codec), events)
+    fill(target.log(space), begun, Walk(codec))
 
 
 @contextmanager

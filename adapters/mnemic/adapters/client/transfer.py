@@ -23,12 +23,12 @@ from mnemic.adapters.files import atomic_files
 from mnemic.adapters.files.temporary_folders import aside
 from mnemic.adapters.remote.calls import Call
 from mnemic.adapters.remote.operations import operations
-from mnemic.adapters.transfer.copies.copying import Progress
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally
 from mnemic.adapters.transfer.exports import archive, importing
 from mnemic.adapters.transfer.exports.archive import Packed, Unpacking
 from mnemic.adapters.transfer.exports.manifest import Manifest
 from mnemic.adapters.transfer.exports.reader import Export
-from mnemic.adapters.transfer.exports.writer import PROGRESS_EVERY, vectors_path
+from mnemic.adapters.transfer.exports.writer import vectors_path
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.results import ExportResult, ImportResult
 
@@ -178,11 +178,9 @@ def check_own(actor: str, **parts: object) -> None:
 
 
 def _checked(export: Export, progress: Progress | None) -> Manifest:
-    total = export.manifest.version + 1
-    for entry in export.entries():
-        done = entry.record.version + 1
-        if progress is not None and (done % PROGRESS_EVERY == 0 or done == total):
-            progress(done, total)
+    tally = Tally(progress, total=export.manifest.version + 1)
+    importing.check(export, tally=tally)
+    tally.show()
     return export.manifest
 
 

@@ -124,7 +124,7 @@ class Codec:
         if not lost:
             try:
                 recorded = self._shortcuts[record.topic](record, payloads)
-            except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
+            except Exception:  # noqa: BLE001, S110 - the thorough path says what is wrong
                 pass
             else:
                 # The fast path takes all payloads of an event or none of them.

@@ -1,8 +1,8 @@
 """Generated functions that read JSON values into events, one per class: fast, without messages.
 
 They accept the same values as ``conversion``: same fields, same strictness. But they do not say
-what is wrong. Whatever is not exactly as this release writes it raises ``Irregular``, or another
-exception, and the caller has it read again by the converter, which reports what is wrong.
+what is wrong. A value that is not exactly as this release writes it raises ``Irregular``, or
+another exception, and the caller reads it again with the converter, which reports what is wrong.
 
 Like cattrs, this module writes Python and compiles it: a call and a lookup saved per field is what
 makes the functions fast. A reader takes the value and its context:
@@ -155,7 +155,7 @@ class Readers:
         """Return the lines that read ``raw`` into a variable, and put what they need into *names*.
 
         Args:
-            value: What the variable is called.
+            value: Name of the variable.
             cls: What it becomes: a frozen attrs class with slots.
             names: What the lines refer to.
             aside: Fields that come from elsewhere.
@@ -263,7 +263,7 @@ def _members(member: Read, length: int | None) -> Read:
 
 _NAMES = {"Irregular": Irregular}
 _ERASED: Iterator[None] = repeat(None)
-"""Takes the place of the rows for an event that has none left."""
+"""Replaces the rows of an event that has none left."""
 
 
 def _in_order(rows: Sequence[PayloadRow], version: int) -> Iterator[PayloadRow]:

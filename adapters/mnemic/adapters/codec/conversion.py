@@ -2,8 +2,8 @@
 
 cattrs generates the functions, from the annotations of the kernel's classes. Its configuration:
 fields equal to their default are left out; an unknown field is an error; a text is a text and a
-number a number, nothing is coerced; payloads pass through unchanged, since marks take their place
-in a body (``payload_positions``); most numbers of a recall are packed (``packing``).
+number a number, nothing is coerced; payloads pass through unchanged, since marks replace them in a
+body (``payload_positions``); most numbers of a recall are packed (``packing``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Json = Any
 
 @cache
 def converter() -> Converter:
-    """Return the one converter for every event and every worded payload."""
+    """Return the one converter for every event and every payload of text."""
     made = Converter(detailed_validation=False, forbid_extra_keys=True, omit_if_default=True)
     for plain in (str, int, bool):
         made.register_structure_hook(plain, _exactly(plain))

@@ -6,7 +6,8 @@ the whole space. Otherwise it is lost. A copy made by ``salvage`` may accept tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
@@ -19,10 +20,9 @@ from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.ports import Log, PayloadRow, Record
 
 ERASING = (happened.BlockErased, happened.SpaceErased, happened.LossAccepted)
-"""Events that say why payloads are missing."""
+"""Events that explain why payloads are missing."""
 TOPICS = ("block-erased.", "space-erased.", "loss-accepted.")
 """Prefixes of their topics, in all versions."""
-NEVER = -1
 LATER = 2**62
 """Version of an erasure that comes after the end of the range that is read."""
 
@@ -60,8 +60,11 @@ class Erasures:
         """Events with the slots of payloads that are missing, until their owners are asked for."""
         self._missing: list[Missing] = []
         """Those whose owners were asked for."""
-        self._erased: dict[str, int] = dict.fromkeys(later, LATER)
-        self._space_erased = False
+        self._erased: defaultdict[str, list[int]] = defaultdict(list)
+        """Versions at which each block was erased."""
+        self.space_erased = False
+        for block in later:
+            self._erased[block].append(LATER)
         self._accepted: set[tuple[int, int]] = set()
         self.missing_count = 0
         """Payloads that are missing, erased ones included."""
@@ -81,18 +84,21 @@ class Erasures:
         for record, rows in entries:
             recorded, missing = decode(record, rows)
             self.present_count += len(rows)
-            if missing:
-                self._note(record, missing)
-            if isinstance(recorded.event, ERASING):
-                self._see_erasure(recorded)
+            self.see(record, recorded, missing)
             yield recorded
 
-    def see(self, record: Record, recorded: Recorded, slots: Collection[int]) -> None:
-        """Process one event and the payload slots that are present."""
-        self._see_erasure(recorded)
-        gone = [slot for slot, _ in self._codec.references(record) if slot not in slots]
-        if gone:
-            self._note(record, gone)
+    def see(self, record: Record, recorded: Recorded, missing: Sequence[int]) -> None:
+        """Process one event, given the slots for which there is no payload."""
+        if missing:
+            self._gaps.append((record, missing))
+            self.missing_count += len(missing)
+        if isinstance(recorded.event, ERASING):
+            self._see_erasure(recorded)
+
+    @property
+    def any_erased(self) -> bool:
+        """Whether an erasure was processed."""
+        return self.space_erased or bool(self._erased)
 
     def look_beyond(self, log: Log, version: int) -> None:
         """Process erasures after *version*, and those made in other copies, if any payload is lost.
@@ -111,23 +117,39 @@ class Erasures:
 
     def lost(self) -> list[Missing]:
         """Return what is lost and not accepted as lost, in the order of the log."""
-        return [each for each in self.unerased() if (each.version, each.slot) not in self._accepted]
+        return [each for each in self.unerased() if not self.is_accepted(each)]
 
     def unerased(self) -> list[Missing]:
         """Return what no erasure accounts for, in the order of the log."""
-        if self._space_erased:
+        if self.space_erased:
             return []
+        return [each for each in self.missing() if not self.is_erased(each)]
+
+    def missing(self) -> Sequence[Missing]:
+        """Return every payload that is missing, in the order of the log."""
         for record, slots in self._gaps:
             owners = self._codec.owners(record)
             self._missing += (
                 Missing(record.version, slot, frozenset(owners[slot])) for slot in slots
             )
         self._gaps.clear()
-        return [
-            missing
-            for missing in self._missing
-            if not any(self._erased.get(block, NEVER) > missing.version for block in missing.blocks)
-        ]
+        return self._missing
+
+    def is_accepted(self, missing: Missing) -> bool:
+        """Return whether an event accepts the loss."""
+        return (missing.version, missing.slot) in self._accepted
+
+    def is_erased(self, missing: Missing, upto: int = LATER) -> bool:
+        """Return whether the erasure of an owner up to version *upto* accounts for it."""
+        return any(
+            missing.version < version <= upto
+            for block in missing.blocks
+            for version in self._erased.get(block, ())
+        )
+
+    def erased_last(self, block: str) -> int | None:
+        """Return the version at which a block was last erased; None: it was not."""
+        return max(self._erased.get(block, ()), default=None)
 
     def unasked(self) -> int | None:
         """Return the first version with a payload that is lost and not accepted as lost."""
@@ -138,12 +160,8 @@ class Erasures:
 
     def _see(self, event: Event, version: int) -> None:
         if isinstance(event, happened.SpaceErased):
-            self._space_erased = True
+            self.space_erased = True
         if isinstance(event, happened.LossAccepted):
             self._accepted.update((each.version, each.slot) for each in event.payloads)
         if isinstance(event, happened.BlockErased):
-            self._erased[event.block_id] = max(version, self._erased.get(event.block_id, NEVER))
-
-    def _note(self, record: Record, slots: Sequence[int]) -> None:
-        self._gaps.append((record, slots))
-        self.missing_count += len(slots)
+            self._erased[event.block_id].append(version)

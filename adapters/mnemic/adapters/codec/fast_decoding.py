@@ -1,8 +1,8 @@
 """The fast path from a record to its event, for records that are as this release writes them.
 
 It is several times as fast as the thorough one, which checks field by field with error messages.
-It reports nothing itself: a record that is in any way different ends it with whatever exception
-comes first, and the thorough path then finds out what is wrong, or that nothing is.
+It reports nothing itself: a record that differs in any way ends it with the first exception, and
+the thorough path then finds out what is wrong, or that nothing is.
 """
 
 from __future__ import annotations

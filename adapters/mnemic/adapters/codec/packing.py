@@ -10,7 +10,7 @@ Rules of this module:
 1. Lossless for every recall whose columns hold -1 to 2**63 - 2 and whose rows have equally many
    signals, at most 70.
 2. One recall has one packed form: equal numbers are equal bytes.
-3. Whatever ``unpack`` refuses, it refuses with ``ValueError``; only the codec knows the version.
+3. ``unpack`` refuses with ``ValueError``; the codec, which knows the version, adds it.
 
 A *count* is a varint (7 bits a byte, low first); a *signed* number is one too, as 2n or -2n - 1.
 A *column* of no values is nothing; else it is one byte with a bit width and two flags, and

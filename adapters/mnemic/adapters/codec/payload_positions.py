@@ -1,6 +1,6 @@
 """Positions of payloads in an event.
 
-In a body, a mark takes the place of each payload. This module finds the positions in a class from
+In a body, a mark replaces each payload. This module finds the positions in a class from
 its annotations, once, and then visits them in order: fields as declared, members of a tuple one
 after the other. The n-th position that holds something is slot n.
 """

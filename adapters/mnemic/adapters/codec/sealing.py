@@ -2,7 +2,7 @@
 
 A mark is the id of a payload (16 characters) and a MAC over its kind, its owners and its bytes (22
 characters). The MAC's key is stored in the row and erased with it, so that after an erasure the
-mark reveals nothing about the text, not even to someone who guesses it right.
+mark reveals nothing about the text, not even to a reader who guesses it correctly.
 
 Whether a missing payload was erased or lost is not decided here: that takes the rest of the log.
 """

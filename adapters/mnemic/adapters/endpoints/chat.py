@@ -95,7 +95,6 @@ class ChatAnalyst(Connected):
             timeout_s=timeout_s,
             retries=retries,
             backoff_s=backoff_s,
-            connections=concurrency,
             sleep=sleep,
         )
 

@@ -1,8 +1,8 @@
 """HTTP client of one server, with retries of temporary failures.
 
 1. A time-out, a broken connection, 408, 429 and 5xx may be temporary: the request is sent again
-   after a pause that doubles. A server that specifies a pause (``Retry-After``) gets that one,
-   unless it is longer than ``PAUSE_MAX_S``; then the request fails at once.
+   after a pause that doubles. A server that specifies a pause (``Retry-After``, in seconds) gets
+   that one, unless it is longer than ``PAUSE_MAX_S``; then the request fails at once.
 2. Any other status than 200 would be returned again, so it is final. Redirects are not followed: a
    key is sent nowhere but to the address that the host configured.
 3. The key is in one header and nowhere else: in no message, no `repr`, no log. It is removed from
@@ -14,14 +14,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
-from types import TracebackType
 from typing import Any, Final, Self
-from urllib.parse import urlsplit
 
+import httpx
 import orjson
-import urllib3
-from attrs import frozen
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
 
 from mnemic.kernel.errors import FieldRefused, Unavailable
 
@@ -33,8 +30,12 @@ QUOTED_MAX: Final = 200
 """Characters of a server's error message that ours repeats."""
 
 _OK: Final = 200
-_PASSING: Final = frozenset({408, 429})
-_SERVER_ERRORS: Final = range(500, 600)
+_JSON: Final = {"Content-Type": "application/json", "Accept": "application/json"}
+_NO_PROXY: Final[dict[str, None]] = dict.fromkeys(
+    ("all://localhost", "all://127.0.0.1", "all://[::1]")
+)
+"""Models on this machine are reached directly, even if the environment names a proxy."""
+_PASSING: Final = frozenset({408, 429, *range(500, 600)})
 
 Sleep = Callable[[float], None]
 """Waits for so many seconds; tests pass a fake."""
@@ -47,6 +48,8 @@ class EndpointUnavailable(Unavailable):
     default_recovery = (
         "Check that the server runs and its address is right, then try again; nothing was lost."
     )
+    pause_s: float | None = None
+    """The pause that the server asked for before another attempt, in seconds."""
 
 
 class EndpointRefused(Unavailable):
@@ -55,17 +58,6 @@ class EndpointRefused(Unavailable):
     code = "endpoint-refused"
     status = 502
     default_recovery = "Check the address, the name of the model and the key, then try again."
-
-
-@frozen(kw_only=True)
-class _Failure:
-    """A failed attempt that may be repeated."""
-
-    complaint: str
-    http_status: int | None = None
-    """None: there was no answer."""
-    pause_s: float | None = None
-    """The pause that the server asked for, in seconds; None: none."""
 
 
 class Endpoint:
@@ -79,7 +71,6 @@ class Endpoint:
         timeout_s: float = 30.0,
         retries: int = 3,
         backoff_s: float = 0.5,
-        connections: int = 1,
         sleep: Sleep = time.sleep,
     ) -> None:
         """Prepare for *base_url*; nothing is sent yet.
@@ -90,7 +81,6 @@ class Endpoint:
             timeout_s: How long to wait for a connection, and for each piece of an answer. > 0.
             retries: How often to try again. >= 0.
             backoff_s: The first pause; each later one is twice the one before. >= 0.
-            connections: How many threads use this at once. >= 1.
             sleep: What waits.
         Raises:
             FieldRefused: One of them is out of range, or not a valid address or key.
@@ -100,12 +90,16 @@ class Endpoint:
         at_least("backoff_s", backoff_s, 0)
         self.address = _address(base_url)
         self._key = _key(os.environ.get(KEY_VARIABLE, "") if api_key is None else api_key)
-        self._retries = retries
-        self._backoff_s = backoff_s
-        self._sleep = sleep
-        self._pool = urllib3.PoolManager(
-            num_pools=1, maxsize=connections, timeout=urllib3.Timeout(timeout_s), retries=False
+        self._backoff = wait_exponential(multiplier=backoff_s, max=PAUSE_MAX_S)
+        self._retrying = Retrying(
+            retry=retry_if_exception_type(EndpointUnavailable),
+            wait=self._pause_s,
+            stop=lambda state: state.attempt_number > retries or state.upcoming_sleep > PAUSE_MAX_S,
+            sleep=sleep,
+            reraise=True,
         )
+        headers = _JSON | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
+        self._client = httpx.Client(headers=headers, timeout=timeout_s, mounts=_NO_PROXY)
 
     def post(self, path: str, document: Mapping[str, Any]) -> bytes:
         """Send *document* as JSON to *path* below the address, and return the answer's body.
@@ -114,78 +108,81 @@ class Endpoint:
             EndpointUnavailable: There was no usable answer in all attempts.
             EndpointRefused: The server refused the request.
         """
-        body = orjson.dumps(document)
-        attempt = 0
-        while True:
-            answer = self._try(path, body)
-            if isinstance(answer, bytes):
-                return answer
-            pause_s = answer.pause_s
-            if pause_s is None:
-                pause_s = min(self._backoff_s * 2**attempt, PAUSE_MAX_S)
-            attempt += 1
-            if attempt > self._retries or pause_s > PAUSE_MAX_S:
-                raise EndpointUnavailable(
-                    f"{self.address}{path} failed {attempt} times, at last with {answer.complaint}",
-                    http_status=answer.http_status,
-                    attempts=attempt,
-                )
-            self._sleep(pause_s)
+        return self._retrying(self._exchange, self.address + path, orjson.dumps(document))
 
     def close(self) -> None:
-        """Close the connections. A later request opens new ones."""
-        self._pool.clear()
+        """Close the connections, finally."""
+        self._client.close()
 
-    def _try(self, path: str, body: bytes) -> bytes | _Failure:
-        """Return the answer of one attempt, or a failure that may be temporary.
+    def _exchange(self, url: str, body: bytes) -> bytes:
+        """Return the answer of one attempt.
 
         Raises:
-            EndpointRefused: The failure is permanent.
+            EndpointUnavailable: Another attempt may succeed.
+            EndpointRefused: No other attempt would.
         """
+        answer = bytearray()
         try:
-            status, headers, answer = self._exchange(path, body)
-        except urllib3.exceptions.HTTPError as error:
-            return _Failure(complaint=self._blotted(str(error)))
-        if len(answer) > ANSWER_BYTES_MAX:
-            raise EndpointRefused(
-                f"{self.address}{path} sent more than {ANSWER_BYTES_MAX} bytes",
-                recovery="Ask for less at once: a smaller batch_size, or another server.",
-            )
+            with self._client.stream("POST", url, content=body) as response:
+                for piece in response.iter_bytes():
+                    answer += piece
+                    if len(answer) > ANSWER_BYTES_MAX:
+                        raise EndpointRefused(
+                            f"{url} sent more than {ANSWER_BYTES_MAX} bytes",
+                            recovery="Ask for less: a smaller batch_size, or another server.",
+                        )
+        except httpx.RequestError as error:
+            raise self._unavailable(url, str(error) or repr(error)) from None
+        status = response.status_code
         if status == _OK:
-            return answer
-        complaint = f"{status} {self._blotted(answer.decode(errors='replace'))}".strip()
-        if status in _PASSING or status in _SERVER_ERRORS:
-            pause_s = _asked_pause_s(headers)
-            return _Failure(complaint=complaint, http_status=status, pause_s=pause_s)
-        raise EndpointRefused(f"{self.address}{path} answered {complaint}", http_status=status)
+            return bytes(answer)
+        complaint = f"{status} {answer.decode(errors='replace')}"
+        if status not in _PASSING:
+            refusal = f"{url} answered {self._blotted(complaint)}"
+            raise EndpointRefused(refusal, http_status=status)
+        raise self._unavailable(url, complaint, response)
 
-    def _exchange(self, path: str, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        response = self._pool.request(
-            "POST",
-            self.address + path,
-            body=body,
-            headers=headers,
-            redirect=False,
-            preload_content=False,
+    def _unavailable(
+        self, url: str, complaint: str, response: httpx.Response | None = None
+    ) -> EndpointUnavailable:
+        attempts = self._retrying.statistics["attempt_number"]
+        error = EndpointUnavailable(
+            f"{url} failed {attempts} times, at last with {self._blotted(complaint)}",
+            http_status=response and response.status_code,
+            attempts=attempts,
         )
-        try:
-            answer = response.read(ANSWER_BYTES_MAX + 1)
-        except BaseException:
-            response.close()
-            raise
-        if len(answer) > ANSWER_BYTES_MAX:
-            response.close()
-        response.release_conn()
-        return response.status, response.headers, answer
+        asked = "" if response is None else response.headers.get("Retry-After", "")
+        error.pause_s = float(asked) if asked.isascii() and asked.isdigit() else None
+        return error
+
+    def _pause_s(self, state: RetryCallState) -> float:
+        """Return the pause before the next attempt, in seconds."""
+        error = None if state.outcome is None else state.outcome.exception()
+        if isinstance(error, EndpointUnavailable) and error.pause_s is not None:
+            return error.pause_s
+        return self._backoff(state)
 
     def _blotted(self, complaint: str) -> str:
         """Return the beginning of *complaint* on one line, without the key."""
         if self._key:
             complaint = complaint.replace(self._key, "…")
         return " ".join(complaint[: 2 * QUOTED_MAX].split())[:QUOTED_MAX]
+
+
+class Connected:
+    """Base class of what uses an endpoint, and releases it when closed."""
+
+    _endpoint: Endpoint
+
+    def close(self) -> None:
+        """Close the connections, finally."""
+        self._endpoint.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def at_least(name: str, value: float, least: float) -> None:
@@ -205,26 +202,19 @@ def _address(base_url: str) -> str:
     Raises:
         FieldRefused: It is no plain http or https address.
     """
-    # The message must not repeat the address: it may hold a password, which is why it is refused.
-    refused = FieldRefused(
-        "base_url is not a plain address",
-        recovery="Write it like http://localhost:11434/v1, without user, query or fragment.",
-        field="base_url",
-    )
-    if not isinstance(base_url, str):
-        raise refused
     try:
-        parts = urlsplit(base_url.strip())
-        is_plain = parts.port != 0 and "@" not in parts.netloc
-    except ValueError as error:
-        raise refused from error
-    if (
-        not (is_plain and parts.hostname and parts.scheme in {"http", "https"})
-        or parts.query
-        or parts.fragment
-    ):
-        raise refused
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}"
+        url = httpx.URL(base_url.strip())
+    except (AttributeError, httpx.InvalidURL):
+        url = httpx.URL()
+    extras = url.userinfo or url.query or url.fragment
+    if extras or not url.host or url.scheme not in {"http", "https"}:
+        # The message must not repeat the address: it may hold a password.
+        raise FieldRefused(
+            "base_url is not a plain address",
+            recovery="Write it like http://localhost:11434/v1, without user, query or fragment.",
+            field="base_url",
+        )
+    return str(url).rstrip("/") + ("/v1" if url.path == "/" else "")
 
 
 def _key(given: str) -> str:
@@ -237,39 +227,3 @@ def _key(given: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise FieldRefused("api_key is not printable ASCII text", field="api_key")
     return key
-
-
-def _asked_pause_s(headers: Mapping[str, str]) -> float | None:
-    """Return the pause that a server asks for, in seconds; None if it asks for none.
-
-    A date is measured against the server's own clock, so that ours does not matter.
-    """
-    asked = headers.get("Retry-After", "").strip()
-    if asked.isascii() and asked.isdigit():
-        return float(asked)
-    try:
-        until, now = (parsedate_to_datetime(date) for date in (asked, headers.get("Date", "")))
-        return max(0.0, (until - now).total_seconds())
-    except (TypeError, ValueError):
-        return None
-
-
-class Connected:
-    """Base class of what uses an endpoint, and releases it when closed."""
-
-    _endpoint: Endpoint
-
-    def close(self) -> None:
-        """Close the connections; using it again opens new ones."""
-        self._endpoint.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

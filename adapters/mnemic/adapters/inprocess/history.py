@@ -123,9 +123,9 @@ def _verified(space: SessionHandle, progress: Callable[[int, int], None] | None)
     def walked() -> Iterator[Recorded]:
         nonlocal events, payloads
         for record, rows in space.log.read():
-            recorded = space.codec.decode(record, rows)
+            recorded, missing = space.codec.decode_noting(record, rows)
             check_policy_known(recorded)
-            walk.see(record, recorded, {row.slot for row in rows})
+            walk.see(record, recorded, missing)
             requests.see(recorded)
             events, payloads = events + 1, payloads + len(rows)
             if progress is not None and events % PROGRESS_EVERY == 0:

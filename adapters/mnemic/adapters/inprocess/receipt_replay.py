@@ -8,7 +8,7 @@ from attrs import evolve
 
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.transfer import receipts
-from mnemic.adapters.transfer.copies.copying import Progress
+from mnemic.adapters.transfer.copies.pipeline import Progress
 from mnemic.adapters.transfer.exports.importing import into_memory
 from mnemic.adapters.transfer.exports.reader import Export
 from mnemic.kernel.errors import ExportCorrupt

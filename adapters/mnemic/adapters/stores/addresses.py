@@ -112,7 +112,7 @@ def parsed(
     schema = schema or named.pop("schema", SCHEMA)
     # A percent sign would begin a placeholder in some statements and not in others.
     if not schema or len(schema.encode()) > NAME_BYTES_MAX or not {"\0", "%"}.isdisjoint(schema):
-        raise _misfit(f"names no possible schema: {schema!r:.80}")
+        raise _misfit(f"names an invalid schema: {schema!r:.80}")
     bare = urlencode(
         [(name, value) for name, value in options if name not in _OURS], quote_via=quote
     )
@@ -140,7 +140,7 @@ def _seconds(said: str | None, given: float | None) -> float:
     except ValueError:
         seconds = 0.0
     if not 0.0 < seconds < inf:
-        raise _misfit(f"has no possible {ANSWER_TIMEOUT}, in seconds: {wanted!r:.80}")
+        raise _misfit(f"has an invalid {ANSWER_TIMEOUT}, in seconds: {wanted!r:.80}")
     return seconds
 
 
@@ -179,4 +179,4 @@ def _secrets(*given: str) -> tuple[str, ...]:
 
 def _misfit(what: str) -> NotAStore:
     """Return the error for a malformed address, which is not quoted: it may hold a password."""
-    return NotAStore(f"the given address {what}", recovery=f"Name it so: {_FORM}.")
+    return NotAStore(f"the given address {what}", recovery=f"Write it like {_FORM}.")

@@ -141,7 +141,7 @@ class MemoryStore:
                 raise SpaceExists(f"the space {space!r} was made meanwhile", space=space)
 
     def close(self) -> None:
-        """Do nothing: what is in memory goes with the object."""
+        """Do nothing: the memory is freed with the object."""
 
 
 class MemoryLog:

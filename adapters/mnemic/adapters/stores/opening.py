@@ -83,7 +83,7 @@ def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
     if not is_file(address):
         scheme = str(address).partition("://")[0]
         raise NotAStore(
-            f"no store is reached by {scheme}://",
+            f"{scheme}:// is not the address of a store",
             recovery="Name a file, or postgresql://user@host/database.",
             scheme=scheme,
         )
@@ -95,7 +95,7 @@ def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
 def _open_server(address: Address, *, synchronous: Synchronous, read_only: bool) -> Store:
     if find_spec("psycopg") is None:
         raise Unavailable(
-            "PostgreSQL is reached by psycopg, and that is not installed",
+            "PostgreSQL needs psycopg, which is not installed",
             recovery="Install it: pip install 'mnemic[postgres]'.",
             extra="postgres",
         )

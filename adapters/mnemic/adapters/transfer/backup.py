@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version as release_of
@@ -33,14 +33,14 @@ from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.system.folders import PRIVATE
 from mnemic.adapters.transfer.catch_up import caught_up
-from mnemic.adapters.transfer.copies.copying import Progress, Sealed, none_sealed
-from mnemic.adapters.transfer.copies.verification import Tally, walked
+from mnemic.adapters.transfer.copies.logs import verified
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
 from mnemic.adapters.transfer.destination import (
     STORE,
-    as_kept,
     check_names,
-    keep,
+    new_file,
     shown,
+    underlying_store,
 )
 from mnemic.adapters.transfer.inventory import (
     Inventory,
@@ -51,7 +51,7 @@ from mnemic.adapters.transfer.inventory import (
 from mnemic.adapters.transfer.migration import migrate
 from mnemic.adapters.transfer.results import BackupResult, RestoreResult, SpaceKept
 from mnemic.kernel.errors import BackupDamaged, Corrupt, FieldRefused
-from mnemic.kernel.ports import Clock, Head, Store
+from mnemic.kernel.ports import Clock, Store
 
 MICROSECONDS = 1_000_000
 
@@ -61,7 +61,6 @@ def backup(
     to: str | Path,
     *,
     clock: Clock | None = None,
-    sealed: Sealed = none_sealed,
     progress: Progress | None = None,
 ) -> BackupResult:
     """Write a store into one new file, with a manifest next to it, while others go on writing.
@@ -74,7 +73,6 @@ def backup(
         to: A file that does not exist; the manifest is put next to it. Only their owner may read
             them.
         clock: Dates the backup; None: the system's.
-        sealed: Which payloads are copied unread: see ``copying.Sealed``.
         progress: Called now and then with the number of events read and the total.
 
     Raises:
@@ -92,13 +90,13 @@ def backup(
         opened(source, read_only=True) as given,
         temporary_folders.aside(path) as folder,
     ):
-        origin = as_kept(given)
+        origin = underlying_store(given)
         check_names(origin)
         draft = folder / STORE
         if isinstance(origin, SQLiteStore):
             copy_out(origin, draft)
         with closing(open_store(draft, synchronous="normal")) as copy:
-            spaces = _caught_up(origin, copy, sealed, progress)
+            spaces = _caught_up(origin, copy, progress)
         close_up(draft)
         draft.chmod(PRIVATE)
         made = Inventory(
@@ -130,36 +128,41 @@ def _checked_path(to: str | Path) -> Path:
     return Path(to)
 
 
-def _caught_up(
-    origin: Store, copy: Store, sealed: Sealed, progress: Progress | None
-) -> tuple[SpaceKept, ...]:
+def _caught_up(origin: Store, copy: Store, progress: Progress | None) -> tuple[SpaceKept, ...]:
     """Copy what is missing, the erasures made meanwhile included, and verify all of it."""
-    codec, kept = Codec(SystemEntropy()), list[SpaceKept]()
+    codec = Codec(SystemEntropy())
     logs = [origin.log(name, create=False) for name in origin.spaces()]
     tally = Tally(progress, total=sum(log.head().version + 1 for log in logs))
     for log in logs:
-        head = caught_up(log, copy, codec, sealed=sealed)
-        walk = walked(copy.log(log.name), head.version, codec, sealed=sealed, tally=tally)
-        kept.append(_kept(log.name, head, walk.payloads))
+        caught_up(log, copy, codec)
+    kept = tuple(_kept(name, walk) for name, walk in _verified(copy, tally))
     tally.show()
-    return tuple(kept)
+    return kept
 
 
-def _kept(space: str, head: Head, payloads: int) -> SpaceKept:
-    return SpaceKept(space=space, version=head.version, chain=head.digest.hex(), payloads=payloads)
+def _verified(store: Store, tally: Tally) -> Iterator[tuple[str, Walk]]:
+    """Yield the name of each space, and what verifying it counted."""
+    codec = Codec(SystemEntropy())
+    for name in store.spaces():
+        log = store.log(name, create=False)
+        yield name, verified(log, log.head().version, codec, tally=tally)
+
+
+def _kept(space: str, walk: Walk) -> SpaceKept:
+    head = walk.head
+    return SpaceKept(
+        space=space, version=head.version, chain=head.digest.hex(), payloads=walk.payloads
+    )
 
 
 # --- restoring ------------------------------------------------------------------------------
 
 
-def check(
-    backup: str | Path, *, sealed: Sealed = none_sealed, progress: Progress | None = None
-) -> RestoreResult:
+def check(backup: str | Path, *, progress: Progress | None = None) -> RestoreResult:
     """Check a backup against its manifest: bytes, chains, events, payloads. Nothing is written.
 
     Args:
         backup: The file; its manifest is next to it.
-        sealed: Which payloads cannot be read, and are only counted.
         progress: Called now and then with the number of events read and the total.
 
     Raises:
@@ -170,7 +173,7 @@ def check(
     made = inventory_of(path)
     with atomic_files.named(path):
         _check_sum(path, path.stat().st_size, _sum(path), made)
-    unread = _check_store(path, made, sealed=sealed, progress=progress)
+    unread = _check_store(path, made, progress=progress)
     return _result(path, None, made, unread)
 
 
@@ -178,7 +181,6 @@ def restore(
     backup: str | Path,
     to: Address | Store,
     *,
-    sealed: Sealed = none_sealed,
     progress: Progress | None = None,
 ) -> RestoreResult:
     """Restore a store from a backup, once everything in it has been checked.
@@ -187,45 +189,39 @@ def restore(
         backup: The file; its manifest is next to it.
         to: A file that does not exist, or another store, which must have none of the backup's
             spaces, or a prefix of them. A file is copied byte for byte and appears once checked.
-        sealed: Which payloads cannot be read, and are only counted.
         progress: Called now and then with the number of events read and the total.
 
     Raises:
         BackupDamaged: It is not what was written.
         FieldRefused: The file exists.
-        SpaceExists: The store has another space of one of the names, or one that went on.
+        SpaceExists: The store has another space of one of the names, or one that went on; or the
+            file was made meanwhile.
         NotAStore, StoreTooNew, StoreFull, StoreFailed: See each.
     """
     path = Path(backup)
     if not isinstance(to, str | Path) or not is_file(to):
-        checked = check(path, sealed=sealed, progress=progress)
-        migrate(path, to, sealed=sealed)
+        checked = check(path, progress=progress)
+        migrate(path, to)
         return evolve(checked, into=shown(to))
     target = Path(to)
     atomic_files.checked_new(target)
     made = inventory_of(path)
-    with atomic_files.named(target), temporary_folders.aside(target) as folder:
-        draft = folder / STORE
+    with new_file(target) as draft:
         _check_sum(path, *_copied(path, draft), made)
-        unread = _check_store(draft, made, sealed=sealed, progress=progress)
-        keep(draft)
-        try:
-            atomic_files.settle(draft, target)
-        except FileExistsError as error:
-            raise atomic_files.exists(target) from error
+        unread = _check_store(draft, made, progress=progress)
     return _result(path, str(target), made, unread)
 
 
 def _check_sum(path: Path, size: int, digest: str, made: Inventory) -> None:
     if (size, digest) != (made.bytes, made.sha256):
         raise BackupDamaged(
-            f"{path} is not the file that its manifest vouches for: {size} bytes of digest "
+            f"{path} is not the file that its manifest describes: {size} bytes of digest "
             f"{digest[:16]}, not {made.bytes} of {made.sha256[:16]}",
             path=str(path),
         )
 
 
-def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progress | None) -> int:
+def _check_store(path: Path, made: Inventory, *, progress: Progress | None) -> int:
     """Verify every space of a backup, and compare it with the manifest.
 
     Returns:
@@ -237,28 +233,18 @@ def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progr
     tally = Tally(progress, total=sum(each.version + 1 for each in made.spaces))
     try:
         with closing(open_store(path, read_only=True)) as store:
-            walks = tuple(_walked_all(store, sealed, tally))
+            walks = tuple(_verified(store, tally))
     except Corrupt as error:
         raise BackupDamaged(f"{path}: {error.message}", path=str(path)) from error
     tally.show()
-    for said, (is_so, _) in zip(made.spaces, walks, strict=False):
+    for said, is_so in zip(made.spaces, (_kept(*each) for each in walks), strict=False):
         if said != is_so:
             raise BackupDamaged(
                 f"{path}: the manifest says {said}, the file {is_so}", path=str(path)
             )
     if len(made.spaces) != len(walks):
         raise BackupDamaged(f"{path} has other spaces than its manifest says", path=str(path))
-    return sum(unread for _, unread in walks)
-
-
-def _walked_all(store: Store, sealed: Sealed, tally: Tally) -> Iterable[tuple[SpaceKept, int]]:
-    """Yield what each space holds, and how many of its payloads cannot be read."""
-    codec = Codec(SystemEntropy())
-    for name in store.spaces():
-        log = store.log(name, create=False)
-        head = log.head()
-        walk = walked(log, head.version, codec, sealed=sealed, tally=tally)
-        yield _kept(name, head, walk.payloads), walk.unread
+    return sum(walk.unread for _, walk in walks)
 
 
 def _copied(path: Path, draft: Path) -> tuple[int, str]:

@@ -10,26 +10,23 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from threading import RLock
 
-from attrs import define, frozen
+from attrs import frozen
 
 from mnemic.adapters.checkpoints.directory import checkpoint_directory
 from mnemic.adapters.checkpoints.writer import CheckpointWriter
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.stores.encryption_consistency import check_carried
 from mnemic.adapters.stores.logs.chain import EMPTY, check_end
-from mnemic.adapters.transfer.copies.copying import (
-    Sealed,
-    TransferRecord,
+from mnemic.adapters.transfer.copies.logs import (
     fill,
-    none_sealed,
-    transfer_records,
+    holds,
+    log_records,
+    parted,
 )
-from mnemic.adapters.transfer.copies.verification import Tally
-from mnemic.kernel.errors import LogCorrupt, SpaceExists
-from mnemic.kernel.events import BlockErased, Recorded, SpaceErased
+from mnemic.adapters.transfer.copies.pipeline import Tally, Walk
+from mnemic.kernel.errors import SpaceExists
 from mnemic.kernel.ports import Head, Log, Store
 from mnemic.projections.state.state import State
 
@@ -67,16 +64,12 @@ def planned(source: Log, target: Store | None) -> Plan:
         return Plan(source=source, theirs=theirs, ours=EMPTY)
     own = target.log(name, create=False)
     ours = own.head()
-    if ours.version > theirs.version or not _stands_in(source, ours):
-        raise _parted(source, own, last=min(ours.version, theirs.version))
+    if ours.version > theirs.version or not holds(source, ours):
+        raise _divergence(source, own, last=min(ours.version, theirs.version))
     return Plan(source=source, theirs=theirs, ours=ours)
 
 
-def _stands_in(log: Log, head: Head) -> bool:
-    return head.version < 0 or log.digest_at(head.version) == head.digest
-
-
-def _parted(source: Log, own: Log, *, last: int) -> SpaceExists:
+def _divergence(source: Log, own: Log, *, last: int) -> SpaceExists:
     """Return the error for two logs of one name, with the first version at which they differ."""
     low, high = 0, last + 1
     while low < high:
@@ -103,7 +96,6 @@ def caught_up(
     store: Store,
     codec: Codec,
     *,
-    sealed: Sealed = none_sealed,
     tally: Tally | None = None,
 ) -> Head:
     """Copy what *store* lacks of the space *source*, and return where it ends there then.
@@ -114,44 +106,22 @@ def caught_up(
         VersionConflict: Another process writes there.
     """
     own = store.log(source.name)
-    counted = tally or Tally(None)
     for _ in range(PASSES_MAX):
         theirs, ours = source.head(), own.head()
         if ours.version >= theirs.version:
             break
-        carried = transfer_records(source, theirs, codec, after=ours, sealed=sealed)
-        seen = _Counted(carried, counted)
+        records = log_records(source, theirs, codec, after=ours)
+        walk = Walk(codec, after=ours, tally=tally)
         # Payloads erased by now are not read here; those copied by earlier passes are still there.
-        fill(own, seen, after=ours, total=theirs.version + 1, erasing=ours.version >= 0)
-        if seen.erases and ours.version >= 0:
+        has_text = ours.version >= 0
+        fill(own, records, walk, erasing=has_text)
+        if has_text and walk.erasures.any_erased:
             _forget_checkpoints(store, own)
     head = own.head()
     check_end(source)
-    if not _stands_in(source, head):
-        raise LogCorrupt(
-            f"the copy {own.name!r} does not end in the chain of its original",
-            version=head.version,
-        )
+    if not holds(source, head):
+        raise parted(own, head.version)
     return head
-
-
-@define
-class _Counted:
-    """Transfer records, counted as they pass."""
-
-    carried: Iterator[TransferRecord]
-    tally: Tally
-    erases: bool = False
-
-    def __iter__(self) -> Iterator[TransferRecord]:
-        for transfer_record in self.carried:
-            self.erases = self.erases or _erases(transfer_record.recorded)
-            self.tally.add()
-            yield transfer_record
-
-
-def _erases(recorded: Recorded) -> bool:
-    return isinstance(recorded.event, BlockErased | SpaceErased)
 
 
 def _forget_checkpoints(store: Store, log: Log) -> None:

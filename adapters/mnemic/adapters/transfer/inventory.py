@@ -71,7 +71,7 @@ def inventory_of(backup: Path) -> Inventory:
     try:
         found = _read(orjson.loads(written))
     except (ValueError, TypeError, LookupError) as error:
-        raise BackupDamaged(f"{path} is no manifest of a backup", path=str(path)) from error
+        raise BackupDamaged(f"{path} is not the manifest of a backup", path=str(path)) from error
     if document(found) != written:
         raise BackupDamaged(f"{path} is not as it was written", path=str(path))
     return found

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
 
 from attrs import frozen
 
-from mnemic.adapters.codec import Codec
+from mnemic.adapters.codec.erasures import Erasures, Missing
 from mnemic.adapters.transfer.results import PayloadsLost
-from mnemic.kernel.events import BlockErased, LossAccepted, LostPayload, Recorded, SpaceErased
+from mnemic.kernel.events import LostPayload
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.ports import Record
-
-
-@frozen(kw_only=True)
-class _Missing:
-    """One payload that is missing."""
-
-    version: int
-    slot: int
-    owners: frozenset[str]
-    """Blocks whose erasure accounts for it; only these may be erased for its loss."""
 
 
 @frozen(kw_only=True)
@@ -39,82 +27,52 @@ class Verdict:
     """What is missing that no erasure can account for: the copy has to accept the loss."""
 
 
-class LostPayloads:
-    """Reads a log from its beginning to its end, or to its damage."""
+def verdict(erasures: Erasures, read: int, *, payloads: int, gaps: bool) -> Verdict:
+    """Return how much of a log that was read up to version *read* can be kept.
 
-    def __init__(self) -> None:
-        self._missing: list[_Missing] = []
-        self._erased: dict[str, list[int]] = defaultdict(list)
-        self._space_erased = False
-        self._accepted: set[tuple[int, int]] = set()
-        self._payloads = 0
-
-    def see(self, record: Record, recorded: Recorded, slots: Collection[int], codec: Codec) -> None:
-        """Process one event and the slots of the payloads that are present and sound."""
-        event = recorded.event
-        self._payloads += len(slots)
-        if isinstance(event, SpaceErased):
-            self._space_erased = True
-        if isinstance(event, LossAccepted):
-            self._accepted.update((each.version, each.slot) for each in event.payloads)
-        if isinstance(event, BlockErased):
-            self._erased[event.block_id].append(recorded.version)
-        gone = [slot for slot, _ in codec.references(record) if slot not in slots]
-        owners = codec.owners(record) if gone else ()
-        for slot in gone:
-            self._missing.append(
-                _Missing(version=record.version, slot=slot, owners=frozenset(owners[slot]))
-            )
-
-    def verdict(self, read: int, *, gaps: bool) -> Verdict:
-        """Return how much of a log that was read up to version *read* can be kept.
-
-        Args:
-            read: The last version that was read.
-            gaps: Whether what no erasure can account for may be accepted as lost.
-        """
-        self._missing = [
-            each for each in self._missing if (each.version, each.slot) not in self._accepted
+    Args:
+        erasures: What is missing in the log, and which blocks were erased.
+        read: The last version that was read.
+        payloads: How many payloads are left.
+        gaps: Whether what no erasure can account for may be accepted as lost.
+    """
+    everything = [each for each in erasures.missing() if not erasures.is_accepted(each)]
+    if erasures.space_erased or not everything:
+        return Verdict(kept=read)
+    if not payloads:
+        return Verdict(kept=read, erase_all=True, lost=_by_event(everything))
+    kept = read
+    while True:
+        missing = [
+            each
+            for each in everything
+            if each.version <= kept and not erasures.is_erased(each, kept)
         ]
-        if self._space_erased or not self._missing:
-            return Verdict(kept=read)
-        if not self._payloads:
-            return Verdict(kept=read, erase_all=True, lost=_told(self._missing))
-        kept = read
-        while True:
-            missing = [
-                each
-                for each in self._missing
-                if each.version <= kept and not self._is_erased(each, kept)
-            ]
-            bearers = dict.fromkeys(block for each in missing for block in self._bearers(each))
-            unborne = [each for each in missing if each.owners.isdisjoint(bearers)]
-            if gaps or not unborne:
-                lost = [each for each in missing if not self._is_erased(each, read)]
-                erase = tuple(map(BlockId, bearers))
-                accept = tuple(LostPayload(version=x.version, slot=x.slot) for x in unborne)
-                return Verdict(kept=kept, erase=erase, lost=_told(lost), accept=accept)
-            kept = unborne[0].version - 1
-
-    def _is_erased(self, missing: _Missing, upto: int) -> bool:
-        """Whether an erasure in the log up to version *upto* accounts for it."""
-        return any(
-            missing.version < version <= upto
-            for block in missing.owners
-            for version in self._erased[block]
-        )
-
-    def _bearers(self, missing: _Missing) -> frozenset[str]:
-        """Return the blocks to erase for a lost payload: those erased for it, or its only one."""
-        erased = {block for block in missing.owners if self._erased[block][-1:] > [missing.version]}
-        if erased:
-            return frozenset(erased)
-        return missing.owners if len(missing.owners) == 1 else frozenset()
+        to_erase = dict.fromkeys(block for each in missing for block in _to_erase(erasures, each))
+        rest = [each for each in missing if each.blocks.isdisjoint(to_erase)]
+        if gaps or not rest:
+            return Verdict(
+                kept=kept,
+                erase=tuple(map(BlockId, to_erase)),
+                lost=_by_event([each for each in missing if not erasures.is_erased(each, read)]),
+                accept=tuple(LostPayload(version=each.version, slot=each.slot) for each in rest),
+            )
+        kept = rest[0].version - 1
 
 
-def _told(missing: list[_Missing]) -> tuple[PayloadsLost, ...]:
+def _to_erase(erasures: Erasures, missing: Missing) -> frozenset[str]:
+    """Return the blocks to erase for a lost payload: those erased for it, or its only owner."""
+    erased = {
+        block for block in missing.blocks if (erasures.erased_last(block) or 0) > missing.version
+    }
+    if erased:
+        return frozenset(erased)
+    return missing.blocks if len(missing.blocks) == 1 else frozenset()
+
+
+def _by_event(missing: list[Missing]) -> tuple[PayloadsLost, ...]:
     """Return what is missing, event by event."""
-    events: dict[int, list[_Missing]] = defaultdict(list)
+    events: dict[int, list[Missing]] = defaultdict(list)
     for each in missing:
         events[each.version].append(each)
     return tuple(
@@ -122,7 +80,7 @@ def _told(missing: list[_Missing]) -> tuple[PayloadsLost, ...]:
             version=version,
             slots=tuple(each.slot for each in lost),
             blocks=tuple(
-                BlockId(block) for block in sorted(set().union(*(x.owners for x in lost)))
+                BlockId(block) for block in sorted(set().union(*(each.blocks for each in lost)))
             ),
         )
         for version, lost in events.items()

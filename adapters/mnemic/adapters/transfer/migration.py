@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from attrs import frozen
-
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.stores.encryption_consistency import is_locked
 from mnemic.adapters.stores.opening import Address, opened
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer.catch_up import Plan, caught_up, planned
-from mnemic.adapters.transfer.copies.copying import Progress, Sealed, none_sealed
-from mnemic.adapters.transfer.copies.verification import Tally, Walk
+from mnemic.adapters.transfer.copies.logs import log_records
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
 from mnemic.adapters.transfer.destination import (
-    as_it_is,
     check_apart,
     check_names,
-    place_of,
+    open_existing,
+    open_target,
     shown,
 )
 from mnemic.adapters.transfer.results import MigrationResult, SpaceMoved
@@ -41,7 +39,6 @@ def migrate(
     spaces: Iterable[str] | None = None,
     dry_run: bool = False,
     keys: Path | None = None,
-    sealed: Sealed = none_sealed,
     progress: Progress | None = None,
 ) -> MigrationResult:
     """Copy spaces from one store into another, or what was added since the last run.
@@ -55,7 +52,6 @@ def migrate(
         dry_run: Write nothing, and report what would be done.
         keys: The file of keys that encrypt the target, if *target* is an address and the source
             is not encrypted; what is encrypted there is copied unchanged.
-        sealed: Which payloads are copied unread: see ``copying.Sealed``.
         progress: Called now and then with the number of events processed and the total, two for
             each: one when it is copied and one when it is compared.
 
@@ -78,19 +74,18 @@ def migrate(
         if any(map(is_locked, logs)):
             keys = None
         if dry_run:
-            with as_it_is(target, keys=keys) as found:
+            with open_existing(target, keys=keys) as found:
                 moved = [_foreseen(planned(log, found)) for log in logs]
         else:
 
             def plans_for(store: Store) -> list[Plan]:
                 return [planned(log, store) for log in logs]
 
-            with place_of(target, plans_for, keys=keys) as store:
+            with open_target(target, plans_for, keys=keys) as store:
                 plans = plans_for(store)
                 tally = Tally(progress, total=sum(_work(plan) for plan in plans))
                 codec = Codec(SystemEntropy())
-                run = _Run(store=store, sealed=sealed, tally=tally, codec=codec)
-                moved = [run.moved(plan) for plan in plans]
+                moved = [_moved(plan, store, codec, tally) for plan in plans]
                 tally.show()
     return MigrationResult(
         source=shown(source), target=shown(target), spaces=tuple(moved), dry_run=dry_run
@@ -113,57 +108,47 @@ def _foreseen(plan: Plan) -> SpaceMoved:
     )
 
 
-@frozen(kw_only=True)
-class _Run:
-    """One run, space by space."""
+def _moved(plan: Plan, store: Store, codec: Codec, tally: Tally) -> SpaceMoved:
+    """Copy one space, compare it, and report the outcome."""
+    source, own = plan.source, store.log(plan.source.name)
+    for _ in range(TRIES):
+        head = caught_up(source, store, codec, tally=tally)
+        try:
+            walk = _compared(source, own, head, codec=codec, tally=tally)
+        except LogCorrupt:
+            if source.head() == head:
+                raise  # nothing has been erased meanwhile: it is damage
+        else:
+            return SpaceMoved(
+                space=own.name,
+                version=head.version,
+                chain=head.digest.hex(),
+                payloads=walk.payloads,
+                copied=head.version - plan.ours.version,
+                behind=source.head().version - head.version,
+            )
+    raise StoreBusy(f"text of {source.name!r} was erased during {TRIES} comparisons")
 
-    store: Store
-    sealed: Sealed
-    tally: Tally
-    codec: Codec
 
-    def moved(self, plan: Plan) -> SpaceMoved:
-        """Copy one space, compare it, and report the outcome."""
-        source, own = plan.source, self.store.log(plan.source.name)
-        for _ in range(TRIES):
-            head = caught_up(source, self.store, self.codec, sealed=self.sealed, tally=self.tally)
-            try:
-                walk = self._compared(source, own, head)
-            except LogCorrupt:
-                if source.head() == head:
-                    raise  # nothing has been erased meanwhile: it is damage
-            else:
-                return SpaceMoved(
-                    space=own.name,
-                    version=head.version,
-                    chain=head.digest.hex(),
-                    payloads=walk.payloads,
-                    copied=head.version - plan.ours.version,
-                    behind=source.head().version - head.version,
-                )
-        raise StoreBusy(f"words of {source.name!r} were erased during {TRIES} comparisons")
+def _compared(source: Log, own: Log, head: Head, *, codec: Codec, tally: Tally) -> Walk:
+    """Compare two logs up to where one ends: records, payloads, keys, commands.
 
-    def _compared(self, source: Log, own: Log, head: Head) -> Walk:
-        """Compare two logs up to where one ends: records, payloads, keys, commands.
-
-        Raises:
-            LogCorrupt: They differ, or one is damaged, or the source has erased text meanwhile.
-        """
-        walk, before = Walk(self.codec, sealed=self.sealed), ""
-        both = zip(source.read(-1, head.version), own.read(-1, head.version), strict=True)
-        for (theirs, their_rows), (record, rows) in both:
-            recorded = walk.see(record, rows)
-            if record != theirs:
-                raise _differs(record.version, "the event")
-            if {*rows} != {*their_rows}:
-                raise _differs(record.version, "a payload")
-            if recorded.command_id != before:
-                before = recorded.command_id
-                if source.command(before) != own.command(before):
-                    raise _differs(record.version, "the command")
-            self.tally.add()
-        walk.settle()
-        return walk
+    Raises:
+        LogCorrupt: They differ, or one is damaged, or the source has erased text meanwhile.
+    """
+    walk, before = Walk(codec, tally=tally), ""
+    ours = walk.over(log_records(own, head.version, codec, commands=False))
+    for (record, rows), each in zip(source.read(-1, head.version), ours, strict=True):
+        version, command_id = record.version, each.recorded.command_id
+        if each.record != record:
+            raise _differs(version, "the event")
+        if {*each.payloads} != {*rows}:
+            raise _differs(version, "a payload")
+        if command_id != before and source.command(command_id) != own.command(command_id):
+            raise _differs(version, "the command")
+        before = command_id
+    walk.settle()
+    return walk
 
 
 def _differs(version: int, what: str) -> LogCorrupt:

@@ -13,8 +13,8 @@ from itertools import islice
 import attrs
 
 from mnemic.adapters.stores.logs import chain
-from mnemic.adapters.transfer.copies.copying import Progress
-from mnemic.adapters.transfer.exports.reader import Entry, Export
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, TransferRecord
+from mnemic.adapters.transfer.exports.reader import Export
 from mnemic.kernel.errors import ExportCorrupt, RecipeRetired
 from mnemic.kernel.events import BlockLearned, RecallRecorded, Recorded
 from mnemic.kernel.model.identity import BlockId, decision_id
@@ -27,8 +27,6 @@ from mnemic.kernel.results import (
     ReplayResult,
 )
 from mnemic.projections.retrieval.ranking import digest
-
-PROGRESS_EVERY = 1000
 
 DigestAt = Callable[[int], bytes]
 """Returns the chain digest at a version."""
@@ -132,19 +130,17 @@ def of_export(receipt: Receipt, export: Export, progress: Progress | None) -> Re
     """
     digests = Digests()
     ids: dict[BlockId, None] = {}
-    last: Entry | None = None
-    total = export.manifest.version + 1
+    last: TransferRecord | None = None
+    tally = Tally(progress, total=export.manifest.version + 1)
     with closing(export.entries()) as entries:
         for last in islice(entries, max(receipt.version + 1, 1)):
-            event, version = last.recorded.event, last.record.version
             digests.add(last.record)
-            if isinstance(event, BlockLearned):
-                ids[event.block_id] = None
-            if progress is not None and version % PROGRESS_EVERY == 0:
-                progress(version + 1, total)
+            if isinstance(last.recorded.event, BlockLearned):
+                ids[last.recorded.event.block_id] = None
+            tally.add()
+    tally.show()
     if last is None or last.record.version != receipt.version:
         return None
-
     try:
         return receipt_of(
             last.recorded, space=export.manifest.space, ids=tuple(ids), digest_at=digests.at

@@ -17,38 +17,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 
+from attrs import define, field
+
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.files import atomic_files, temporary_folders
-from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.stores.sqlite.damaged_heads import remains
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
-from mnemic.adapters.transfer.copies.copying import (
-    CopyContext,
-    Progress,
-    Sealed,
-    TransferRecord,
-    erase_again,
-    erase_all_again,
-    fill,
-    none_sealed,
-)
-from mnemic.adapters.transfer.copies.verification import Tally, walked
-from mnemic.adapters.transfer.destination import (
-    STORE,
-    as_kept,
-    check_apart,
-    keep,
-    shown,
-)
-from mnemic.adapters.transfer.lost_payloads import LostPayloads
+from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
+from mnemic.adapters.transfer.copies.logs import fill, verified
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, TransferRecord, Walk
+from mnemic.adapters.transfer.destination import check_apart, new_file, shown, underlying_store
+from mnemic.adapters.transfer.lost_payloads import verdict
 from mnemic.adapters.transfer.results import SalvageResult, SpaceSalvaged
-from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, SpaceExists, StoreTooNew
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
 from mnemic.projections.state.event_validation import check_policy_known, impossible_event
@@ -70,7 +55,6 @@ def salvage(
     keys: Path | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
-    sealed: Sealed = none_sealed,
     progress: Progress | None = None,
 ) -> SalvageResult:
     """Write a new store with the longest sound prefix of every space of a damaged one.
@@ -86,13 +70,13 @@ def salvage(
             copy is encrypted with the same.
         clock: Stamps the events that are added to the copies; None: the system's.
         entropy: None: the system's.
-        sealed: Which payloads are copied unread: see ``copying.Sealed``.
         progress: Called now and then with the number of events processed and the total.
 
     Raises:
         FieldRefused: The file exists, or *to* is no path.
         KeysMissing: It is encrypted, and the keys were not given, or are others.
-        NotAStore, LogCorrupt: The store cannot even be opened to read.
+        NotAStore, LogCorrupt: The store cannot even be opened for reading.
+        SpaceExists: The file was made meanwhile.
         StoreTooNew: Likewise; or a newer release wrote a part of it.
         StoreFull, StoreFailed: The file cannot be written.
     """
@@ -100,38 +84,29 @@ def salvage(
         raise FieldRefused(f"not a file: {to!r:.100}", field="to")
     check_apart(damaged, to)
     path = Path(to)
-    atomic_files.checked_new(path)
     copy_context = CopyContext(
         clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=ACTOR
     )
     with (
-        atomic_files.named(path),
+        new_file(path) as draft,
         opened(damaged, read_only=True, keys=keys) as store,
-        temporary_folders.aside(path) as folder,
     ):
-        kept, unlock = as_kept(store), unlocking(store)
-        draft = folder / STORE
+        kept, unlock = underlying_store(store), unlocking(store)
         with closing(open_store(draft, synchronous="normal")) as copy:
             logs = [kept.log(name, create=False) for name in kept.spaces()]
             tally = Tally(progress, total=2 * sum(map(_length, logs)))
             saved = tuple(
                 _Salvage(
-                    log,
+                    log=log,
                     store=kept,
                     copy_context=copy_context,
                     unlock=unlock,
-                    sealed=sealed,
                     tally=tally,
                     drop_newer=drop_newer,
                 ).into(copy.log(log.name), gaps=gaps)
                 for log in logs
             )
             tally.show()
-        keep(draft)
-        try:
-            atomic_files.settle(draft, path)
-        except FileExistsError as error:
-            raise SpaceExists(f"{path} was made meanwhile", path=str(path)) from error
         problem = _lost_besides(kept)
     return SalvageResult(damaged=shown(damaged), into=str(path), spaces=saved, problem=problem)
 
@@ -152,7 +127,7 @@ def unlocking(store: Store) -> Unlock:
         return lambda row: row
     from mnemic.adapters.stores.encrypted.store import EncryptedStore
 
-    assert isinstance(store, EncryptedStore)  # noqa: S101 - who else says so?
+    assert isinstance(store, EncryptedStore)  # noqa: S101 - the one store with this attribute
     return store.unlocked
 
 
@@ -174,90 +149,76 @@ def _kept_whole(space: str, error: StoreTooNew) -> StoreTooNew:
     )
 
 
+@define(kw_only=True, eq=False)
 class _Salvage:
     """One space of a damaged store."""
 
-    def __init__(
-        self,
-        log: Log,
-        *,
-        store: Store,
-        copy_context: CopyContext,
-        unlock: Unlock,
-        sealed: Sealed,
-        tally: Tally,
-        drop_newer: bool,
-    ) -> None:
-        self._drop_newer = drop_newer
-        self._log = log
-        self._store = store
-        self._copy_context = copy_context
-        self._unlock = unlock
-        self._sealed = sealed
-        self._tally = tally
-        self._codec = Codec(copy_context.entropy)
-        self._losses = LostPayloads()
-        self._problem: str | None = None
-        """Why nothing can be read after what was."""
-        self._acknowledged = -1
-        """The last version that is known to be missing at the end."""
-        self._commands_lost = 0
-        self._last: Recorded | None = None
-        """The last event that was copied."""
+    _log: Log
+    _store: Store
+    _copy_context: CopyContext
+    _unlock: Unlock
+    _tally: Tally
+    _drop_newer: bool
+    _codec: Codec = field(init=False)
+    _found: Walk = field(init=False)
+    """What the log holds, as far as it can be read."""
+    _problem: str | None = field(default=None, init=False)
+    """Why nothing can be read after what was."""
+    _acknowledged: int = field(default=-1, init=False)
+    """The last version that is known to be missing at the end."""
+    _commands_lost: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._codec = Codec(self._copy_context.entropy)
+        self._found = Walk(self._codec, tally=self._tally)
 
     def into(self, copy: Log, *, gaps: bool) -> SpaceSalvaged:
-        """Write what can be kept into an empty log, and return a description of it."""
+        """Write what can be kept into an empty log, and report it."""
         read = self._look()
         sensible = self._sensible(read)
-        verdict = self._losses.verdict(sensible, gaps=gaps)
-        carried = self._transfer_records(verdict.kept)
-        head = fill(copy, carried, after=EMPTY, total=verdict.kept + 1)
-        if self._last is not None and verdict.erase_all:
-            erase_all_again(copy, self._last, self._copy_context, after=head)
-        elif self._last is not None:
-            erase_again(
+        found = self._found
+        kept = verdict(found.erasures, sensible, payloads=found.payloads, gaps=gaps)
+        copied = Walk(self._codec, tally=self._tally)
+        head = fill(copy, self._records(kept.kept, commands=True), copied)
+        if copied.last is not None:
+            record_losses(
                 copy,
-                verdict.erase,
-                self._last,
+                copied.last,
                 self._copy_context,
                 after=head,
-                lost=verdict.accept,
+                erase=kept.erase,
+                lost=kept.accept,
+                erase_all=kept.erase_all,
             )
-        walked(copy, copy.head().version, self._codec, sealed=self._sealed)
-        if verdict.kept < sensible:
+        whole = verified(copy, copy.head().version, self._codec)
+        if kept.kept < sensible:
             self._problem = (
-                f"version {verdict.kept + 1} lost a payload that no block can bear; "
+                f"version {kept.kept + 1} lost a payload that belongs to no block; "
                 "what follows can be kept if the loss is accepted (gaps)"
             )
         return SpaceSalvaged(
             space=copy.name,
             version=head.version,
             chain=head.digest.hex(),
-            lost=max(read, _length(self._log) - 1, self._acknowledged) - verdict.kept,
+            lost=max(read, _length(self._log) - 1, self._acknowledged) - kept.kept,
             problem=self._problem,
-            payloads=sum(len(rows) for _, rows in copy.read()),
-            payloads_lost=verdict.lost,
-            erased=verdict.erase,
+            payloads=whole.payloads,
+            payloads_lost=kept.lost,
+            erased=kept.erase,
             commands_lost=self._commands_lost,
         )
 
     def _look(self) -> int:
         """Find out how far the log can be read, and what is missing on the way."""
-        kept = -1
         try:
-            for record, rows in self._remains():
-                recorded, sound = self._sound(record, rows)
-                check_policy_known(recorded)
-                slots = {row.slot for row in sound}
-                self._losses.see(record, recorded, slots, self._codec)
-                kept = record.version
-                self._tally.add()
+            for _ in self._found.over(self._known()):
+                pass
         except (LogCorrupt, StoreTooNew) as error:
             if isinstance(error, StoreTooNew) and not self._drop_newer:
                 raise _kept_whole(self._log.name, error) from error
             self._problem = error.message
             self._acknowledged = int(str(error.facts.get("acknowledged", -1)))
-        return kept
+        return self._found.head.version
 
     def _sensible(self, read: int) -> int:
         """Return the last version that a memory could be opened with."""
@@ -268,8 +229,39 @@ class _Salvage:
         return found.version - 1
 
     def _recorded(self, upto: int) -> Iterator[Recorded]:
-        for record, rows in islice(self._remains(), upto + 1):
-            yield self._sound(record, rows)[0]
+        return (each.recorded for each in self._records(upto))
+
+    def _known(self) -> Iterator[TransferRecord]:
+        for each in self._records():
+            check_policy_known(each.recorded)
+            yield each
+
+    def _records(
+        self, upto: int | None = None, *, commands: bool = False
+    ) -> Iterator[TransferRecord]:
+        """Yield the events up to a version, each with those of its payloads that match it.
+
+        Raises:
+            LogCorrupt, StoreTooNew: At the first event that cannot be read.
+        """
+        before = ""
+        for record, rows in self._remains() if upto != -1 else ():
+            recorded, sound, missing = self._sound(record, rows)
+            command = None
+            if commands and recorded.command_id != before:
+                before = recorded.command_id
+                command = self._command(before, record.version)
+                if command is not None and upto is not None and command.last > upto:
+                    command = None
+            yield TransferRecord(
+                record=record,
+                recorded=recorded,
+                payloads=sound,
+                missing=missing,
+                command=command,
+            )
+            if record.version == upto:
+                return
 
     def _remains(self) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         if isinstance(self._store, SQLiteStore):
@@ -278,8 +270,8 @@ class _Salvage:
 
     def _sound(
         self, record: Record, rows: Sequence[PayloadRow]
-    ) -> tuple[Recorded, tuple[PayloadRow, ...]]:
-        """Return an event, and those of its payloads that match it.
+    ) -> tuple[Recorded, tuple[PayloadRow, ...], tuple[int, ...]]:
+        """Return an event, those of its payloads that match it, and the slots of the others.
 
         Raises:
             LogCorrupt, StoreTooNew: The event itself cannot be read.
@@ -287,20 +279,21 @@ class _Salvage:
         bad: list[PayloadRow] = []
         opened: list[tuple[PayloadRow, PayloadRow]] = []
         for row in rows:
-            if not self._sealed(row.owners):
-                try:
-                    unlocked = self._unlock(row)
-                except LogCorrupt:
-                    bad.append(row)
-                else:
-                    opened += [] if unlocked is None else [(row, unlocked)]
+            try:
+                unlocked = self._unlock(row)
+            except LogCorrupt:
+                bad.append(row)
+            else:
+                opened += [] if unlocked is None else [(row, unlocked)]
         try:
-            recorded = self._codec.decode(record, [unlocked for _, unlocked in opened])
+            recorded, missing = self._codec.decode_noting(record, [row for _, row in opened])
         except LogCorrupt:
             bad += [row for row, unlocked in opened if not self._fits(record, unlocked)]
             sound = [unlocked for row, unlocked in opened if row not in bad]
-            recorded = self._codec.decode(record, sound)
-        return recorded, tuple(row for row in rows if row not in bad)
+            recorded, missing = self._codec.decode_noting(record, sound)
+        kept = tuple(row for row in rows if row not in bad)
+        present = {row.slot for row in kept}
+        return recorded, kept, tuple(slot for slot in missing if slot not in present)
 
     def _fits(self, record: Record, row: PayloadRow) -> bool:
         try:
@@ -308,21 +301,6 @@ class _Salvage:
         except LogCorrupt:
             return False
         return True
-
-    def _transfer_records(self, upto: int) -> Iterator[TransferRecord]:
-        before = ""
-        for record, rows in self._remains() if upto >= 0 else ():
-            recorded, sound = self._sound(record, rows)
-            command = None
-            if recorded.command_id != before:
-                command = self._command(recorded.command_id, record.version)
-            before, self._last = recorded.command_id, recorded
-            if command is not None and command.last > upto:
-                command = None
-            yield TransferRecord(record=record, recorded=recorded, payloads=sound, command=command)
-            self._tally.add()
-            if record.version == upto:
-                return
 
     def _command(self, command_id: str, version: int) -> CommandRow | None:
         """Return the remembered command that begins at *version*, if it can be read.

@@ -130,12 +130,18 @@ def test_a_checkpoint_of_a_release_that_knows_more_is_not_used(tmp_path: Path) -
         assert memory.status().alerts == ()
 
 
-def test_salvage_leaves_out_what_a_newer_release_wrote_only_on_request(tmp_path: Path) -> None:
+@pytest.mark.parametrize("newer", ["event", "policy"])
+def test_salvage_leaves_out_what_a_newer_release_wrote_only_on_request(
+    tmp_path: Path, newer: str
+) -> None:
     path, into = tmp_path / "agent.db", tmp_path / "saved.db"
     with SyncMemory.open(path, embedder=EMBEDDER) as memory:
         memory.learn("the gate opens at six")
     with closing(SQLiteStore(path)) as store:
-        version = note_the_unknown(store)
+        policy = newer == "policy"
+        version = (
+            note_a_newer_policy(store, with_mood("policy")) if policy else note_the_unknown(store)
+        )
     with pytest.raises(StoreTooNew, match="is not damaged there") as caught:
         salvage(path, into)
     assert caught.value.facts["version"] == version
@@ -143,6 +149,7 @@ def test_salvage_leaves_out_what_a_newer_release_wrote_only_on_request(tmp_path:
     assert not into.exists()
     (saved,) = salvage(path, into, drop_newer=True).spaces
     assert (saved.version, saved.lost) == (version - 1, 1)
+    assert "this release does not know" in str(saved.problem)
 
 
 def test_a_file_that_is_moved_to_a_newer_format_meanwhile_is_left_alone(tmp_path: Path) -> None:

@@ -79,8 +79,8 @@ def test_the_error_says_what_is_missing_and_what_to_do(torn: Path) -> None:
         "code": "log-corrupt",
         "detail": (
             "the log is damaged at version 4: it ends before, and 1 event cannot be found that had "
-            "been acknowledged (agent.db.heads tells of it); its write-ahead log was damaged, or "
-            "an older copy has taken its place"
+            "been acknowledged (agent.db.heads records it); its write-ahead log was damaged, or "
+            "an older copy has replaced it"
         ),
         "recovery": (
             "Restore a backup, or save what is left with `mnemic salvage DAMAGED TO`; open it with "

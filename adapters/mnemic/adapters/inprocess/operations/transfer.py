@@ -17,16 +17,16 @@ from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay.replaying import replay as replay_again
 from mnemic.adapters.inprocess.view import view_at
-from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer import receipts
-from mnemic.adapters.transfer.copies import copying
-from mnemic.adapters.transfer.copies.copying import CopyContext, Progress, TransferRecord
+from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
+from mnemic.adapters.transfer.copies.logs import fill, log_records
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
+from mnemic.adapters.transfer.destination import staged_space
 from mnemic.adapters.transfer.exports import importing, writer
 from mnemic.adapters.transfer.exports.manifest import Manifest
 from mnemic.adapters.transfer.exports.reader import Export
-from mnemic.adapters.transfer.targets import target
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceErased, StoreBusy
 from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
@@ -151,7 +151,7 @@ class ExchangeOperations(Host):
                     progress=progress,
                 )
                 return _exported(Path(path), counted)
-        raise StoreBusy(f"words of {space.log.name!r} were erased during {EXPORT_TRIES} exports")
+        raise StoreBusy(f"text of {space.log.name!r} was erased during {EXPORT_TRIES} exports")
 
     @staticmethod
     @operation(
@@ -202,9 +202,12 @@ class ExchangeOperations(Host):
         importing.check_words(export)
         importing.check_size(export)
         name = checked_name("space", export.manifest.space if space is None else space)
-        last = importing.check(export, progress=progress)
-        with target(into, name, keys=None if keys is None else Path(keys)) as log:
-            head = importing.write(export, last, log, copy_context, progress=progress)
+        tally = importing.passes_of(export, progress)
+        importing.check(export, tally=tally)
+        tally.show()
+        with staged_space(into, name, keys=None if keys is None else Path(keys)) as log:
+            head = importing.write(export, log, copy_context, tally=tally)
+            tally.show()
         return ImportResult(
             space=name,
             version=head.version,
@@ -261,7 +264,7 @@ class ExchangeOperations(Host):
                 original, hour=hour, version=version, at=at, decision=decision, now=None
             )
             upto = found.point.version
-        with target(self._target(into), name, keys=_keys_of(original.store)) as log:
+        with staged_space(self._target(into), name, keys=_keys_of(original.store)) as log:
             result = _fork(original, upto, log, progress)
         return evolve(result, into=str(into) if isinstance(into, str | Path) else None)
 
@@ -298,13 +301,11 @@ def _receipt_at(space: SessionHandle, version: int, progress: Progress | None) -
     recorded = space.event_at(version) if 0 <= version <= snapshot.version else None
     if recorded is None:
         return None
-    digests = receipts.Digests()
+    digests, tally = receipts.Digests(), Tally(progress, total=version + 1)
     for record, _ in space.log.read(-1, Head(version, space.digest_at(version))):
         digests.add(record)
-        if progress is not None and record.version % receipts.PROGRESS_EVERY == 0:
-            progress(record.version + 1, version + 1)
-    if progress is not None:
-        progress(version + 1, version + 1)
+        tally.add()
+    tally.show()
     return receipts.receipt_of(
         recorded,
         space=space.log.name,
@@ -386,19 +387,13 @@ def _exported(path: Path, counted: Manifest) -> ExportResult:
 
 def _fork(original: SessionHandle, upto: int, log: Log, progress: Progress | None) -> ForkResult:
     """Copy the log up to version *upto* into an empty one, erasures included."""
-    payloads = 0
-    last: TransferRecord | None = None
     end = Head(upto, original.digest_at(upto))
-
-    def counting() -> Iterator[TransferRecord]:
-        nonlocal payloads, last
-        for last in copying.transfer_records(original.log, end, original.codec):
-            payloads += len(last.payloads)
-            yield last
-
-    head = copying.fill(log, counting(), after=EMPTY, total=upto + 1, progress=progress)
+    tally = Tally(progress, total=upto + 1)
+    walk = Walk(original.codec, tally=tally)
+    head = fill(log, log_records(original.log, end, original.codec), walk)
+    tally.show()
+    last = walk.last
     assert last is not None  # noqa: S101 - an open space has a first event
-    copying.check_copy(log, end)
     erased = _erased_after(original, upto)  # only now: others may have erased meanwhile
     copy_context = CopyContext(
         clock=original.caller.clock,
@@ -408,15 +403,15 @@ def _fork(original: SessionHandle, upto: int, log: Log, progress: Progress | Non
     try:
         original.check_not_erased()
     except SpaceErased:
-        copying.erase_all_again(log, last.recorded, copy_context, after=head)
+        record_losses(log, last, copy_context, after=head, erase_all=True)
         raise
-    copying.erase_again(log, erased, last.recorded, copy_context, after=head)
+    record_losses(log, last, copy_context, after=head, erase=erased)
     return ForkResult(
         space=log.name,
         version=head.version,
         chain=head.digest.hex(),
         events=head.version + 1,
-        payloads=payloads,
+        payloads=walk.payloads,
         erasures=erased,
         forked_from=original.log.name,
     )

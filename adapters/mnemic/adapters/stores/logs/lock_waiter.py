@@ -1,6 +1,6 @@
 """Helper thread that blocks on a lock so that the caller can time out.
 
-The operating system puts those who wait for a lock to sleep and wakes them in order, which is cheap
+The operating system suspends threads that wait for a lock and wakes them in order, which is cheap
 and fair. But such a wait cannot time out. So a thread does the waiting, and the caller may give up;
 a lock that the thread acquires after that is released again.
 """

@@ -96,11 +96,11 @@ class RecordedLog(ABC):
 
     @abstractmethod
     def _require_writable(self) -> None:
-        """Refuse to write to a store that is open to read only."""
+        """Refuse to write to a store that is open read-only."""
 
     @abstractmethod
     def _appended(self, entry: Entry) -> None:
-        """Do what follows an append."""
+        """Hook that runs after an append."""
 
     def head(self) -> Head:
         """Return where the log ends now, other writers' events included."""
@@ -218,7 +218,7 @@ class RecordedLog(ABC):
     def read_under(
         self, head: Head, *, after: int, upto: int, start: bytes | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        """Yield what ``read`` yields if the log ends at *head*, whatever its head row says.
+        """Yield what ``read`` yields if the log ends at *head*, regardless of its head row.
 
         Args:
             head: Where it ends.

@@ -118,7 +118,7 @@ class RecordedStore(ABC, Generic[Kept]):
     def require_writable(self) -> None:
         """Refuse to write to a store opened with ``read_only``."""
         if self.read_only:
-            raise ViewReadOnly(f"{self._shown} is open to read only", path=self._shown)
+            raise ViewReadOnly(f"{self._shown} is open read-only", path=self._shown)
 
     def _staged(self, space: str, number: int) -> Kept:
         """Return a new handle of a staged space."""

@@ -1,8 +1,9 @@
 """Lock for the writers of one file, between threads and between processes.
 
-SQLite makes a writer that finds the file taken sleep for ever longer, so a busy one starves the
-others. Writers therefore first lock a file beside the store, and wait for that in the system. The
-lock orders writers and nothing more: an append without it is as safe, only less fair.
+A writer that finds the file taken sleeps longer and longer in SQLite, so a busy writer starves the
+others. Writers therefore first lock a file beside the store, and wait for that lock in the
+operating system. The lock orders writers and nothing more: an append without it is as safe, only
+less fair.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ _STATES: dict[str, tuple[type[MnemicError], str | None]] = {
     "57014": (StoreBusy, "Raise statement_timeout for this user, or try again."),
     "57P": (StoreFailed, _WAIT),
     "XX001": (LogCorrupt, None),
-    "XX002": (LogCorrupt, "Have the server make its indexes anew (REINDEX), then try again."),
+    "XX002": (LogCorrupt, "Rebuild the indexes on the server (REINDEX), then try again."),
 }
 """By SQLSTATE, or its prefix. Source: the manual of PostgreSQL, appendix A."""
 

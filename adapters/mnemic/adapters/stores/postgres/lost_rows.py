@@ -1,7 +1,7 @@
 """Spaces whose row in the table of spaces is gone, while their events are still there.
 
 A row is never deleted by mnemic. Without it neither the name nor the end of a log is known, so a
-space of any name that is made now might be made over the one that was lost.
+new space of any name might overwrite the one that was lost.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _make(recorder: SpaceRecorder, address: ServerAddress, *, read_only: bool) -
     """Make the tables, unless another process is faster. All of them, or none.
 
     Raises:
-        StoreFailed: There is none, and the store is open to read only.
+        StoreFailed: There is none, and the store is open read-only.
     """
     if read_only:
         raise StoreFailed(

@@ -42,7 +42,7 @@ _RENAME_SPACE = """UPDATE {schema}.spaces SET name = %b
 _CLEAR = """WITH
     cleared AS (UPDATE {schema}.spaces SET version = -1, digest = %b
         WHERE id = %b AND name = %b AND version = %b AND digest = %b RETURNING id),
-    parcels AS (DELETE FROM {schema}.payloads WHERE space = (SELECT id FROM cleared)),
+    payloads AS (DELETE FROM {schema}.payloads WHERE space = (SELECT id FROM cleared)),
     commands AS (DELETE FROM {schema}.commands WHERE space = (SELECT id FROM cleared)),
     events AS (DELETE FROM {schema}.stored_events
         WHERE originator_id = (SELECT id::text FROM cleared))
@@ -66,7 +66,7 @@ _INSERT_ENTRY = """WITH
     events AS (INSERT INTO {schema}.stored_events
         SELECT moved.id::text, new.*
         FROM moved, unnest(%b::bigint[], %b::text[], %b::bytea[]) AS new),
-    parcels AS (INSERT INTO {schema}.payloads
+    payloads AS (INSERT INTO {schema}.payloads
         SELECT moved.id, new.* FROM moved, unnest(%b::bigint[], %b::int[], %b::text[],
             %b::text[], %b::text[], %b::bytea[], %b::bytea[]) AS new),
     command AS (INSERT INTO {schema}.commands

@@ -3,7 +3,7 @@
 A commit that waits for replicas is on the server's own disk already. When its wait is cancelled,
 the server can neither undo it nor vouch for it: it warns, and answers as if all were well. So:
 
-1. Such an answer counts as lost: the statement was carried out, and what came of it has to be found
+1. Such an answer counts as lost: the statement was carried out, and its outcome has to be found
    out. A session that is terminated while it waits hangs up after the warning, which is the same.
 2. What is found afterwards is acknowledged only when ``BARRIER`` has succeeded: a later commit on
    the same server, which waits for the same replicas. They receive commits in order, so they have

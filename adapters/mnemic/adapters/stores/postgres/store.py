@@ -74,7 +74,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
             )
             self.recorder = opening.opened(datastore, read_only=read_only)
         super().__init__(self.recorder, shown=self.address.shown, read_only=read_only)
-        # A channel of its own for each schema, whatever the length of its name.
+        # A channel of its own for each schema, for names of any length.
         self.channel = "mnemic_" + sha256(self.address.schema.encode()).hexdigest()[:16]
         self.notices = Notices(self.recorder.datastore, self.channel)
 

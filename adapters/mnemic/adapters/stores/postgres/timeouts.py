@@ -4,10 +4,10 @@ When a server dies, it or its machine closes the connection. A server process th
 nothing, nor does a network that drops packets, and the driver would wait for either without end.
 So each answer has a limit.
 
-1. It is a limit on silence. Whatever is received, or can be sent, restarts it: what is long may
-   take long.
-2. After it the connection is closed and counts as lost, for a late answer would be taken for that
-   of another question.
+1. It is a limit on silence. Everything that is received, or can be sent, restarts it: a long answer
+   may take long.
+2. After it the connection is closed and counts as lost, for a late answer would be taken for the
+   answer to another statement.
 3. The server is not asked to cancel. A process that hangs would not notice, and one that waits for
    its replicas would take it as permission not to wait for them.
 """

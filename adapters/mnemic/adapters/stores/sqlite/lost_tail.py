@@ -19,7 +19,7 @@ from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.ports import Head
 from mnemic.kernel.results import plural
 
-MAY_BE = "its write-ahead log was damaged, or an older copy has taken its place"
+MAY_BE = "its write-ahead log was damaged, or an older copy has replaced it"
 
 
 @frozen(kw_only=True)
@@ -135,7 +135,7 @@ class LossCheck:
         return LostTail(end=head.version, error=error)
 
     def _had(self) -> str:
-        return f"had been acknowledged ({self.heads.path.name} tells of it)"
+        return f"had been acknowledged ({self.heads.path.name} records it)"
 
     def _recovery(self) -> str:
         return (

@@ -1,7 +1,7 @@
 """What a deleted database leaves behind: a write-ahead log with its last commits, and a watermark.
 
-SQLite deletes a write-ahead log without a database, and a new database would take the place of the
-old one without a word. So what is left is named first.
+SQLite deletes a write-ahead log without a database, and a new database would silently replace the
+old one. So such a path is refused, and the error names what is left.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ earlier and is perfectly sound. The loss shows only if the earlier end is known 
 Rules of this module:
 
 1. A slot is written after the commit that it records, and never before: a kill or a power cut
-   leaves it behind the log. It is not synced to the disk, and no append fails over it.
+   leaves it behind the log. It is not synced to the disk, and no append fails because of it.
 2. A slot that is torn, or was written for another file, is ignored. No file, no slot: nothing is
    known, and nothing is wrong.
 3. What was promised through a killed process only (``normal``) is checked until the machine
@@ -137,7 +137,7 @@ class Watermarks:
         """Do nothing: only the child gives the file up."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Close the file in the child, where another thread of the parent may have been at it."""
+        """Close the file in the child; a thread of the parent may have been using it."""
         if in_child:
             self._guard = Lock()
             self.close()

@@ -19,7 +19,6 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from mnemic.adapters.files import atomic_files
@@ -85,12 +84,7 @@ class Packed:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
 
     @property
@@ -126,7 +120,7 @@ class Packed:
 class Unpacking:
     """Unpacks an archive that arrives piece by piece into a folder. For a ``with`` block.
 
-    Nothing in it is trusted but where a member begins and ends: the files get names of ours, and
+    Nothing in it is trusted except where a member begins and ends: the files get names of ours, and
     there are two at most. Their content is checked by ``Export``.
 
     Args:
@@ -148,12 +142,7 @@ class Unpacking:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._end_member()
 
     def feed(self, data: bytes) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from mnemic.adapters.codec import Codec
 from mnemic.adapters.files import atomic_files
-from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
-from mnemic.adapters.transfer.copies.copying import (
-    CopyContext,
-    Progress,
-    check_copy,
-    erase_again,
-    fill,
-)
-from mnemic.adapters.transfer.exports.reader import Entry, Export
+from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
+from mnemic.adapters.transfer.copies.logs import fill
+from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
+from mnemic.adapters.transfer.exports.reader import Export
 from mnemic.adapters.transfer.exports.writer import vectors_path
 from mnemic.kernel.errors import FieldRefused, LogCorrupt
 from mnemic.kernel.model.identity import BlockId
@@ -22,7 +18,6 @@ from mnemic.kernel.ports import Head, Log
 
 IMPORT_BYTES_MAX = 16 * 2**30
 """Longest export that is imported, by every interface: its lines and vectors together."""
-PROGRESS_EVERY = 1000
 PASSES = 2
 """Passes over every event: one before anything is written, one to write it."""
 
@@ -31,12 +26,12 @@ def check_words(export: Export) -> None:
     """Refuse an export without text, from which no memory can be made.
 
     Raises:
-        FieldRefused: It was made without words.
+        FieldRefused: It was made without text.
     """
     if not export.manifest.words:
         raise FieldRefused(
-            f"{export.path} was exported without words",
-            recovery="Export with words; this one is good for checking receipts.",
+            f"{export.path} was exported without text",
+            recovery="Export with the text (words=True); this one is good for checking receipts.",
             field="path",
         )
 
@@ -62,70 +57,61 @@ def check_size(export: Export, *, limit: int = IMPORT_BYTES_MAX) -> None:
         )
 
 
-def check(export: Export, *, progress: Progress | None = None) -> Entry:
-    """Check an export from end to end, and return its last event.
+def check(export: Export, *, tally: Tally | None = None) -> None:
+    """Check an export from end to end.
 
     Raises:
-        ExportCorrupt, StoreTooNew, StoreFailed: It cannot be believed, or read.
+        ExportCorrupt, StoreTooNew, StoreFailed: It is damaged, or cannot be read.
         LogCorrupt: It has no event.
     """
-    last: Entry | None = None
-    total = PASSES * (export.manifest.version + 1)
-    for last in export.entries():
-        if progress is not None and last.record.version % PROGRESS_EVERY == 0:
-            progress(last.record.version + 1, total)
-    if last is None:
+    walk = _walk(tally)
+    for _ in walk.over(export.entries()):
+        pass
+    if walk.last is None:
         raise LogCorrupt(f"{export.path} holds no event", version=0)
-    return last
 
 
 def write(
-    export: Export,
-    last: Entry,
-    log: Log,
-    copy_context: CopyContext,
-    *,
-    progress: Progress | None = None,
+    export: Export, log: Log, copy_context: CopyContext, *, tally: Tally | None = None
 ) -> Head:
     """Write a checked export into an empty log, and return where the copied part ends.
 
     Args:
         export: Read a second time.
-        last: Its last event.
         log: The target.
         copy_context: The actor of the copy.
-        progress: Called with the number of events, those of the check included.
+        tally: Counts the events.
 
     Raises:
         ExportCorrupt: The files were changed meanwhile.
         VersionConflict: Another process writes there.
         LogCorrupt: The store did not keep what it was given.
     """
-    total = export.manifest.version + 1
-    report = None if progress is None else _second(progress)
-    head = fill(log, export.entries(), after=EMPTY, total=total, progress=report)
-    check_copy(log, Head(last.record.version, last.digest))
-    erase_again(
-        log,
-        [BlockId(block) for block in export.manifest.erased],
-        last.recorded,
-        copy_context,
-        after=head,
-    )
+    walk = _walk(tally)
+    head = fill(log, export.entries(), walk)
+    if walk.last is not None:
+        erased = [BlockId(block) for block in export.manifest.erased]
+        record_losses(log, walk.last, copy_context, after=head, erase=erased)
     return head
 
 
-def _second(progress: Progress) -> Progress:
-    return lambda done, total: progress(done + total, PASSES * total)
+def passes_of(export: Export, progress: Progress | None) -> Tally:
+    """Return what counts the passes of an import."""
+    return Tally(progress, total=PASSES * (export.manifest.version + 1))
+
+
+def _walk(tally: Tally | None) -> Walk:
+    return Walk(Codec(SystemEntropy()), tally=tally)
 
 
 def into_memory(export: Export) -> MemoryStore:
     """Return a store in memory that holds an export as a space of its own name.
 
     Raises:
-        ExportCorrupt, StoreTooNew, StoreFailed: It cannot be believed, or read.
+        ExportCorrupt, StoreTooNew, StoreFailed: It is damaged, or cannot be read.
     """
     store = MemoryStore()
     copy_context = CopyContext(clock=SystemClock(), entropy=SystemEntropy(), actor="import")
-    write(export, check(export), store.log(export.manifest.space), copy_context)
+    check(export)
+    write(export, store.log(export.manifest.space), copy_context)
     return store

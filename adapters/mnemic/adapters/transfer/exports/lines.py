@@ -6,7 +6,7 @@ builds on; its own is its ``id``), ``payloads`` (how many lines with payloads fo
 command that may be repeated, ``request`` and ``last``. A payload's line names the event's
 ``version``; that of a vector gives its position in the file of vectors instead of its bytes.
 
-A line has one spelling: a reader writes it again and compares.
+Each line has exactly one valid form: a reader writes it again and compares.
 
 Source: github.com/cloudevents/spec, v1.0.2, spec.md and formats/json-format.md.
 """
@@ -14,10 +14,11 @@ Source: github.com/cloudevents/spec, v1.0.2, spec.md and formats/json-format.md.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import orjson
-from attrs import frozen
+from attrs import define, evolve, field, frozen
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.transfer.exports.manifest import JSON, SPECVERSION, Manifest
@@ -48,6 +49,38 @@ class Written:
     def digest(self) -> bytes:
         """The chain digest of the record."""
         return chain.digest(self.previous, *self.record)
+
+
+@define
+class Counts:
+    """What a manifest says of the rest of an export, counted as it is written or read."""
+
+    payloads: int = 0
+    vectors: int = 0
+    vectors_bytes: int = 0
+    _lines: Any = field(factory=sha256, init=False)
+    _vectors: Any = field(factory=sha256, init=False)
+
+    def add_line(self, line: bytes) -> None:
+        """Count a line after the first, with its end."""
+        self._lines.update(line)
+
+    def add_vector(self, data: bytes) -> None:
+        """Count a vector in the file of vectors."""
+        self._vectors.update(data)
+        self.vectors += 1
+        self.vectors_bytes += len(data)
+
+    def added_to(self, manifest: Manifest) -> Manifest:
+        """Return *manifest* with all counts."""
+        return evolve(
+            manifest,
+            payloads=self.payloads,
+            vectors=self.vectors,
+            vectors_bytes=self.vectors_bytes,
+            vectors_sha256=self._vectors.hexdigest(),
+            sha256=self._lines.hexdigest(),
+        )
 
 
 @frozen
@@ -139,7 +172,7 @@ def command_of(found: dict[str, Any], command_id: str) -> CommandRow | None:
     """Return the remembered command that an event's line begins.
 
     Raises:
-        ValueError, TypeError: It is spelled wrong.
+        ValueError, TypeError: It is not as it was written.
     """
     if "request" not in found:
         return None

@@ -47,7 +47,7 @@ class Manifest:
 
     @property
     def source(self) -> str:
-        """What every line names as its source: the memory, whatever its name."""
+        """The source that every line names: the memory, under any name of its space."""
         return SOURCE + self.genesis
 
     def line(self) -> bytes:
@@ -91,7 +91,7 @@ def read(line: bytes) -> Manifest:
     except (ValueError, TypeError, LookupError) as error:
         if isinstance(error, ManifestUnreadable):
             raise
-        raise ManifestUnreadable("it is no manifest of an export") from error
+        raise ManifestUnreadable("it is not the manifest of an export") from error
     if not is_whole or line.rstrip(b" \n") != written:
         raise ManifestUnreadable("the manifest is damaged")
     return found

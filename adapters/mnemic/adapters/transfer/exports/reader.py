@@ -3,7 +3,7 @@
 What is checked, in this order, and named by line:
 
 1. the manifest, against its own digest;
-2. each event's line: its place in the chain from the genesis on, its one spelling, its codec;
+2. each event's line: its place in the chain from the genesis on, its exact form, its fields;
 3. each payload: that there are as many as the event says, in their slots, each under its MAC;
    a vector at the next position in the other file;
 4. at the end: the head, all counts, the digests of both files, and that no payload is missing
@@ -14,19 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
-from attrs import evolve, frozen
-
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.system.paths import checked_path
+from mnemic.adapters.transfer.copies.pipeline import TransferRecord, Walk
 from mnemic.adapters.transfer.exports.lines import (
+    Counts,
     Lines,
     Written,
     command_of,
@@ -37,24 +35,12 @@ from mnemic.adapters.transfer.exports.lines import (
 from mnemic.adapters.transfer.exports.manifest import Manifest, ManifestUnreadable, read
 from mnemic.adapters.transfer.exports.writer import vectors_path
 from mnemic.kernel.errors import ExportCorrupt, LogCorrupt
-from mnemic.kernel.events import BlockLearned, Recorded
-from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, PayloadRow, Record
+from mnemic.kernel.events import BlockLearned
+from mnemic.kernel.ports import PayloadRow, Record
 
 LINE_MAX = 256 * 2**20
 """Longer than any line of an export, in bytes."""
 _MALFORMED = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
-
-
-@frozen(kw_only=True)
-class Entry:
-    """One event of an export, checked."""
-
-    record: Record
-    recorded: Recorded
-    digest: bytes
-    """Chain digest of the log as it ends with this event."""
-    payloads: tuple[PayloadRow, ...]
-    command: CommandRow | None
 
 
 class Export:
@@ -64,7 +50,7 @@ class Export:
         path: Its file of lines; the vectors are next to it.
 
     Raises:
-        ExportCorrupt: The first line is no manifest.
+        ExportCorrupt: The first line is not a manifest.
         StoreFailed: There is no such file.
     """
 
@@ -77,7 +63,7 @@ class Export:
         except ManifestUnreadable as error:
             raise ExportCorrupt(f"{self.path}: line 1: {error}", line=1) from error
 
-    def entries(self) -> Generator[Entry]:
+    def entries(self) -> Generator[TransferRecord]:
         """Yield every event with its payloads, in order; each call reads the files afresh.
 
         Raises:
@@ -93,10 +79,10 @@ class Export:
                 if not beside.exists():
                     raise ExportCorrupt(f"the vectors of {self.path} are not at {beside}", line=1)
                 vectors = stack.enter_context(beside.open("rb"))
-            yield from _Walk(self, source, vectors)
+            yield from _Reader(self, source, vectors)
 
 
-class _Walk:
+class _Reader:
     """One pass over an export."""
 
     def __init__(self, export: Export, source: IO[bytes], vectors: IO[bytes] | None) -> None:
@@ -107,48 +93,47 @@ class _Walk:
         self._source = source
         self._vectors = vectors
         self._number = 1
-        self._version = -1
-        """Of the last event that was sound."""
-        self._link = GENESIS_DIGEST
+        self._walk = Walk(self._codec, erased_later=export.manifest.erased)
+        """Of the events that were sound."""
         self._unlearned = set(export.manifest.erased)
         """Blocks that the manifest lists as erased later, and that have not been read yet."""
-        self._sum, self._vector_sum = sha256(), sha256()
-        self._payloads = self._vector_count = self._vector_bytes = 0
+        self._counts = Counts()
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[TransferRecord]:
         self._source.readline(LINE_MAX)  # the manifest, which has been read
-        later = Erasures(self._codec, self._manifest.erased)
-        while self._version < self._manifest.version:
+        yield from self._walk.over(self._entries())
+        self._finish()
+
+    def _entries(self) -> Iterator[TransferRecord]:
+        while self._walk.head.version < self._manifest.version:
             entry = self._entry()
             if isinstance(entry.recorded.event, BlockLearned):
                 self._unlearned.discard(entry.recorded.event.block_id)
-            later.see(entry.record, entry.recorded, {row.slot for row in entry.payloads})
             yield entry
-        self._finish(later)
 
-    def _entry(self) -> Entry:
-        line = self._line()
+    def _entry(self) -> TransferRecord:
+        line, head = self._line(), self._walk.head
         try:
             found = parsed(line)
             record = record_of(found)
             expected = int(found["payloads"])
         except _MALFORMED as error:
             raise self._bad("no event can be read there") from error
-        if record.version != self._version + 1:
-            raise self._bad(f"version {self._version + 1} belongs there, not {record.version!r}")
-        if found.get("previous") != self._link.hex():
+        if record.version != head.version + 1:
+            raise self._bad(f"version {head.version + 1} was expected, not {record.version!r}")
+        if found.get("previous") != head.digest.hex():
             raise self._bad("the chain breaks: it builds on another event")
-        if found.get("id") != chain.digest(self._link, *record).hex():
+        if found.get("id") != chain.digest(head.digest, *record).hex():
             raise self._bad("the event's bytes do not give its digest")
         number = self._number
         rows: list[PayloadRow] = []
         for _ in range(expected):
             rows.append(self._payload(record, after=rows[-1].slot if rows else -1))
         try:
-            recorded = self._codec.decode(record, rows)
+            recorded, missing = self._codec.decode_noting(record, rows)
             written = Written(
                 record=record,
-                previous=self._link,
+                previous=head.digest,
                 payloads=expected,
                 recorded_us=recorded.recorded_us,
                 command=command_of(found, recorded.command_id),
@@ -159,12 +144,11 @@ class _Walk:
             raise self._bad("the event's line is damaged", number) from error
         if self._lines.event(written) != line:
             raise self._bad("the event's line is not as it was written", number)
-        self._link, self._version = written.digest, record.version
-        return Entry(
+        return TransferRecord(
             record=record,
             recorded=recorded,
-            digest=self._link,
             payloads=tuple(rows),
+            missing=missing,
             command=written.command,
         )
 
@@ -176,20 +160,18 @@ class _Walk:
         except _MALFORMED as error:
             raise self._bad("no payload can be read there") from error
         if again != line or row.version != record.version:
-            raise self._bad(f"a payload of version {record.version} belongs there")
+            raise self._bad(f"a payload of version {record.version} was expected")
         if row.slot <= after:
-            raise self._bad(f"a payload of a slot after {after} belongs there")
-        self._payloads += 1
+            raise self._bad(f"a payload of a slot after {after} was expected")
+        self._counts.payloads += 1
         if place is None:
             return row
-        if place.at != self._vector_bytes or self._vectors is None:
+        if place.at != self._counts.vectors_bytes or self._vectors is None:
             raise self._bad("a vector is not at the next place in its file")
         data = self._vectors.read(min(place.size, LINE_MAX))
         if len(data) != place.size:
             raise self._bad("the file of vectors ends early")
-        self._vector_sum.update(data)
-        self._vector_count += 1
-        self._vector_bytes += place.size
+        self._counts.add_vector(data)
         return row._replace(data=data)
 
     def _line(self) -> bytes:
@@ -204,10 +186,10 @@ class _Walk:
             raise self._bad(f"the file ends before version {self._manifest.version}")
         if line[-1:] != b"\n":
             raise self._bad("the line is cut off")
-        self._sum.update(line)
+        self._counts.add_line(line)
         return line[:-1]
 
-    def _finish(self, erasures: Erasures) -> None:
+    def _finish(self) -> None:
         """Compare everything with the manifest.
 
         Raises:
@@ -216,24 +198,16 @@ class _Walk:
         manifest = self._manifest
         if self._source.read(1):
             self._number += 1
-            raise self._bad(f"nothing belongs behind version {manifest.version}")
-        if self._link.hex() != manifest.chain:
-            raise self._bad("the chain ends otherwise than the manifest says")
+            raise self._bad(f"there is data after version {manifest.version}")
+        if self._walk.head.digest.hex() != manifest.chain:
+            raise self._bad("the chain does not end as the manifest says")
         if self._unlearned:
             raise self._bad("the manifest lists blocks as erased that were never learned")
         if self._vectors is not None and self._vectors.read(1):
             raise self._bad("the file of vectors is longer than the manifest says")
-        counted = evolve(
-            manifest,
-            payloads=self._payloads,
-            vectors=self._vector_count,
-            vectors_bytes=self._vector_bytes,
-            vectors_sha256=self._vector_sum.hexdigest(),
-            sha256=self._sum.hexdigest(),
-        )
-        if counted != manifest:
+        if self._counts.added_to(manifest) != manifest:
             raise self._bad("the lines do not add up to what the manifest says")
-        unasked = erasures.unasked() if manifest.words else None
+        unasked = self._walk.erasures.unasked() if manifest.words else None
         if unasked is not None:
             raise ExportCorrupt(
                 f"{self._export.path}: version {unasked} lacks a payload that was not erased",
@@ -241,7 +215,7 @@ class _Walk:
             )
 
     def _bad(self, problem: str, line: int | None = None) -> ExportCorrupt:
-        number, version = line or self._number, self._version + 1
+        number, version = line or self._number, self._walk.head.version + 1
         facts: dict[str, Any] = {"line": number, "version": version}
         return ExportCorrupt(
             f"{self._export.path}: line {number} (version {version}): {problem}", **facts
