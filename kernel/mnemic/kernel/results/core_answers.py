@@ -52,7 +52,7 @@ def _refuse(of: type, name: str) -> NoReturn:
 
 
 @frozen(
-    kw_only=True, str=False, field_transformer=_only("id", "content", *TEXT_FIELDS, "status")
+    kw_only=True, str=False, field_transformer=_only("id", "content", "lost", *TEXT_FIELDS, "status")
 )
 class CoreBlock(Block):
     """One block, without its history and scores."""
