@@ -36,13 +36,14 @@ def computed(of: type) -> Mapping[str, Any]:
     }
 
 
-def struct_of(result: Result) -> msgspec.Struct:
+def struct_of(result: Result) -> Any:
     """Return a result as a struct."""
-    return msgspec.convert(result, struct_type(type(result)), from_attributes=True)
+    kind: Any = type(result)
+    return msgspec.convert(result, struct_type(kind), from_attributes=True)
 
 
 @cache
-def struct_type(of: type) -> type[msgspec.Struct]:
+def struct_type(of: Any) -> Any:
     """Return the struct type with the fields of a class of results."""
     hints = typing.get_type_hints(of)
     fields = [(each.name, _field_type(hints[each.name])) for each in attrs.fields(of)]
@@ -58,5 +59,5 @@ def _field_type(annotation: Any) -> Any:
     if len(structs) != 1:
         return Any
     if origin is tuple and inner[-1] is Ellipsis:
-        return tuple[structs[0], ...]
+        return types.GenericAlias(tuple, (*structs, Ellipsis))
     return structs[0] | None if origin in {typing.Union, types.UnionType} else Any

@@ -105,12 +105,13 @@ def detailed(answer: RecallResult, detail: Detail) -> RecallResult:
     """Return an answer with as much detail as requested."""
     if detail == "full":
         return answer
-    return _core(
+    found: RecallResult = _core(
         CoreRecallResult,
         answer,
         blocks=_each(CoreScoredBlock, answer.blocks),
         counterpoints=_each(CoreBlock, answer.counterpoints),
     )
+    return found
 
 
 def _each(of: type[attrs.AttrsInstance], found: Sequence[object]) -> tuple[Any, ...]:
@@ -133,10 +134,11 @@ def checked_detail(detail: object) -> Detail:
     Raises:
         FieldRefused: It is none of the words for it.
     """
+    for each in DETAILS:
+        if detail == each:
+            return each
     if detail is None:
         return "full"
-    if detail not in DETAILS:
-        raise FieldRefused(
-            f"detail must be one of {', '.join(DETAILS)}, got {detail!r:.80}", field="detail"
-        )
-    return detail  # type: ignore[return-value]
+    raise FieldRefused(
+        f"detail must be one of {', '.join(DETAILS)}, got {detail!r:.80}", field="detail"
+    )
