@@ -125,12 +125,12 @@ def encoded(result: Any) -> bytes:
 
 
 def document_of(result: Any) -> dict[str, Any]:
-    """Return the result of an operation as a document of plain values, which is always an object."""
-    return typing.cast("dict[str, Any]", msgspec.to_builtins(_document(result), enc_hook=_plain))
+    """Return the result of an operation as a client receives it, which is always an object."""
+    return typing.cast("dict[str, Any]", msgspec.json.decode(encoded(result)))
 
 
 def _document(result: Any) -> Any:
-    """Return the result of an operation as an object that msgspec can read.
+    """Return the result of an operation as an object that msgspec can encode.
 
     Raises:
         TypeError: It is not the result of an operation.
@@ -139,7 +139,7 @@ def _document(result: Any) -> Any:
         case Result():
             return _object(result)
         case Policy():
-            return json.loads(result.body)
+            return msgspec.Raw(result.body.encode())
         case Mapping():
             return result
         case tuple() | list():

@@ -1,8 +1,7 @@
-"""Struct types of results, by which msgspec reads their fields and encodes them without Python code.
+"""Struct types of results, by which msgspec reads and encodes them without Python code.
 
 A result is converted into a struct that has its fields, in their order, and those that its
-``to_dict`` computes; the values are read as attributes and stay as they are. The document of a
-result is the same whether it is encoded as JSON or made of builtins.
+``to_dict`` computes; the values are read as attributes and stay as they are.
 """
 
 from __future__ import annotations

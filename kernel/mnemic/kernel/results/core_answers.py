@@ -52,7 +52,9 @@ def _refuse(of: type, name: str) -> NoReturn:
 
 
 @frozen(
-    kw_only=True, str=False, field_transformer=_only("id", "content", "lost", *TEXT_FIELDS, "status")
+    kw_only=True,
+    str=False,
+    field_transformer=_only("id", "content", "lost", *TEXT_FIELDS, "status"),
 )
 class CoreBlock(Block):
     """One block, without its history and scores."""
@@ -120,7 +122,9 @@ def _each(of: type[attrs.AttrsInstance], found: Sequence[object]) -> tuple[Any, 
 
 def _core(of: type[attrs.AttrsInstance], complete: object, **given: Any) -> Any:
     """Return the core of a value: an instance of *of*, with its values for all fields not given."""
-    return of(**{name: getattr(complete, name) for name in _names(of) if name not in given}, **given)
+    return of(
+        **{name: getattr(complete, name) for name in _names(of) if name not in given}, **given
+    )
 
 
 @cache
