@@ -325,6 +325,13 @@ class GuideUnknown(Refused):
     default_recovery = "Call guide() without a name to list them."
 
 
+class DetailLeftOut(Refused, AttributeError):
+    """A field that explains an answer was read from an answer that leaves such fields out."""
+
+    code = "detail-left-out"
+    default_recovery = "Ask again with detail='full', or read it later: explain(decision_id)."
+
+
 # --- refusals of authentication and authorization --------------------------------------------
 
 

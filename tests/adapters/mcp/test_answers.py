@@ -27,6 +27,23 @@ def test_a_recall_reads_as_a_prompt_and_names_its_decision() -> None:
     run(conversation)
 
 
+def test_the_document_of_a_recall_has_no_details_unless_requested() -> None:
+    async def conversation() -> None:
+        async with client() as agent:
+            await learned(agent, GATE)
+            asked: dict[str, Any] = {"query": GATE, "record": False}
+            core = await agent.call_tool("mnemic_recall", asked)
+            full = await agent.call_tool("mnemic_recall", {**asked, "detail": "full"})
+            assert text(core) == text(full)
+            (brief,), (whole,) = (
+                (answer.structured_content or {})["blocks"] for answer in (core, full)
+            )
+            assert brief == {name: whole[name] for name in brief}
+            assert {*whole} - {*brief} >= {"contributions", "relevance_parts", "tokens"}
+
+    run(conversation)
+
+
 def test_a_list_reads_as_lines_and_an_empty_one_says_so() -> None:
     async def conversation() -> None:
         async with client() as agent:

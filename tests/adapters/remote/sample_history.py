@@ -118,6 +118,7 @@ def _recalled(life: Life, ids: list[str]) -> str:
     first = life.ask("recall", query="why does the gate stick?", suggest=True)
     life.ask("recall", query=None, frame="self")
     life.ask("recall", query="shed", top_k=1, where={"tags": "yard"}, record=False)
+    life.ask("recall", query="shed", top_k=2, record=False, detail="full")
     chance = life.ask("recall", query="the shed", explore=1.0, top_k=2)
     life.ask("recall", query="the shed", as_of="version:20")
     life.ask("outcome", decision_id=first.decision_id, signal=0.9, source="user")

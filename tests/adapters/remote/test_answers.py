@@ -6,12 +6,11 @@ import json
 from typing import Any
 
 import attrs
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.adapters.remote.documents import document_of, restored, result_of
+from mnemic.adapters.remote.documents import document_of, encoded, restored, result_of
 from mnemic.adapters.remote.operations import operations
 from mnemic.adapters.remote.schemas import Shapes
 from mnemic.adapters.stores.memory import MemoryStore
@@ -40,7 +39,7 @@ Answers = list[tuple[str, Any]]
 
 def sent(answer: Any) -> Any:
     """Return an answer as a client receives it."""
-    return json.loads(orjson.dumps(document_of(answer)))
+    return json.loads(encoded(answer))
 
 
 def test_the_sample_history_calls_every_operation(answers: Answers) -> None:
@@ -60,6 +59,16 @@ def test_every_real_answer_fits_its_schema_and_holds_nothing_else(
 def test_every_real_answer_comes_back_as_it_was(operation: str, answers: Answers) -> None:
     result = [answer for asked, answer in answers if asked == operation]
     assert [result_of(operations()[operation], sent(answer)) for answer in result] == result
+
+
+def test_the_document_of_a_result_has_the_values_and_the_order_of_its_to_dict(
+    answers: Answers,
+) -> None:
+    results = [part for _, answer in answers for part in parts_of(answer)]
+    assert len(results) > len(answers)
+    for result in results:
+        assert json.dumps(sent(result)) == json.dumps(document_of(result))
+        assert json.dumps(sent(result)) == json.dumps(result.to_dict())
 
 
 def parts_of(answer: Any) -> list[Result]:

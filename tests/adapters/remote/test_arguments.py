@@ -45,7 +45,7 @@ def test_a_view_of_the_past_takes_less() -> None:
         "code": "field-refused",
         "detail": "recall of a view of the past knows no argument 'record'",
         "recovery": "It takes: query, frame, top_k, token_budget, where, scope, "
-        "asked_by, min_probability, suggest.",
+        "asked_by, min_probability, suggest, detail.",
         "field": "record",
     }
 

@@ -296,6 +296,15 @@ def widened_scope(path: Path) -> Generator[Call]:
     yield partial(ring.admit, secret)
 
 
+@contextmanager
+def left_out_detail(path: Path) -> Generator[Call]:
+    """An answer that holds what a caller acts on, of which the reasons are read."""
+    store(path)
+    with opened(path) as memory:
+        answer = memory.recall("a fact", detail="core")
+        yield lambda: answer.blocks[0].contributions
+
+
 SCENES: dict[str, Scene] = {
     "collision": collision,
     "broken-model": broken_model,
@@ -320,6 +329,7 @@ SCENES: dict[str, Scene] = {
     "changed-backup": changed_backup,
     "forgotten-keys": forgotten_keys,
     "needless-keys": needless_keys,
+    "left-out-detail": left_out_detail,
     "revoked-token": revoked_token,
     "reader-who-writes": reader_who_writes,
     "second-of-the-name": second_of_the_name,

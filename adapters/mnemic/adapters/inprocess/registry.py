@@ -62,6 +62,8 @@ class Declaration:
     """The field of the result with the id of what was made, which has a path of its own."""
     local: Collection[str] = field(default=(), kw_only=True)
     """Parameters that name files or objects of this process, which remote callers cannot give."""
+    remote_defaults: Mapping[str, Any] = field(factory=dict, kw_only=True)
+    """Defaults of remote callers, by parameter, where they differ from those in the process."""
 
     @property
     def method(self) -> str:

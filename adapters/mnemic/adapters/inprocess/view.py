@@ -20,7 +20,13 @@ from mnemic.adapters.inprocess.recall.references import (
 )
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
-from mnemic.kernel.results import DeepReference, RecallResult
+from mnemic.kernel.results import (
+    DeepReference,
+    Detail,
+    RecallResult,
+    checked_detail,
+    detailed,
+)
 from mnemic.kernel.scope import checked_scope
 from mnemic.kernel.timestamps import instant
 from mnemic.projections.references.evidence import DEPTH
@@ -90,13 +96,14 @@ class SyncView(Queries):
         asked_by: str | None = None,
         min_probability: float | None = None,
         suggest: bool = False,
+        detail: Detail | None = None,
     ) -> RecallResult:
         """Return what a recall would have returned here; nothing is recorded.
 
         Raises:
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
-        scope = {**self._scope, **checked_scope(scope)}
+        scope, detail = {**self._scope, **checked_scope(scope)}, checked_detail(detail)
         request = Request(
             query=query,
             frame=frame,
@@ -110,7 +117,7 @@ class SyncView(Queries):
         vector = question_vector(self._view().embedder, request, self._models)
         view = self._view()
         found = answer(view, request, vector, self._models)
-        return recalling.suggested(view, request, found.result)
+        return detailed(recalling.suggested(view, request, found.result), detail)
 
     def deep_reference(self, query: str, *, depth: int = DEPTH) -> DeepReference:
         """Return what memory held about a question here, without an analyst; nothing is recorded.

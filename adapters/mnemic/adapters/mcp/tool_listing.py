@@ -258,6 +258,8 @@ def _one_type(shape: Schema, parts: Mapping[str, Schema]) -> Schema:
     if not kinds:
         return shape
     rest = {key: word for key, word in shape.items() if key not in {"type", "anyOf"}}
+    if "enum" in rest:
+        rest["enum"] = [word for word in rest["enum"] if word is not None]
     kinds = [_short(kind, parts) for kind in kinds if kind != {"type": "null"}]
     if {"type": "string"} in kinds:
         kinds = [kind for kind in kinds if kind == TEXTS] or kinds

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import attrs
+import msgspec
 
 from mnemic.adapters.remote.operations import Operation, Parameter
+from mnemic.adapters.remote.structs import struct_of
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.results import Result
+from mnemic.kernel.results import Backtest, CoreRecallResult, Frontier, RecallResult, Result
 
 ITEMS = "items"
 """Name of a list in a result document, which is always an object."""
@@ -30,7 +31,8 @@ def arguments_of(
 
     Args:
         operation: The operation.
-        document: Arguments by name; None means not given if the default is None.
+        document: Arguments by name; None means not given if the default is None, or a remote
+                caller has another default.
         past: Whether the operation is called on a view of the past.
 
     Raises:
@@ -53,9 +55,11 @@ def arguments_of(
                 recovery=f"Give {parameter.name}.",
                 field=parameter.name,
             )
+    defaults = operation.declaration.remote_defaults.items()
+    missing = {name: value for name, value in defaults if document.get(name) is None}
     return {
         name: _python_value(known[name], value) if name in known else value
-        for name, value in document.items()
+        for name, value in {**document, **missing}.items()
     }
 
 
@@ -115,23 +119,61 @@ def spoken(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind of va
 # --- results ------------------------------------------------------------------------------------
 
 
+def encoded(result: Any) -> bytes:
+    """Return the result of an operation, or any other document, as JSON."""
+    return _ENCODER.encode(_document(result))
+
+
 def document_of(result: Any) -> dict[str, Any]:
-    """Return the result of an operation as a document, which is always an object."""
-    if isinstance(result, Result):
-        return result.to_dict()
-    if isinstance(result, Policy):
-        return typing.cast("dict[str, Any]", json.loads(result.body))
-    if isinstance(result, Mapping):
-        return dict(result)
-    if isinstance(result, tuple | list):
-        return {ITEMS: [_plain(each) for each in result]}
-    raise TypeError(f"{type(result).__name__} is not the result of an operation")
+    """Return the result of an operation as a client receives it, which is always an object."""
+    return typing.cast("dict[str, Any]", msgspec.json.decode(encoded(result)))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Result):
-        return value.to_dict()
-    return [_plain(each) for each in value] if isinstance(value, tuple | list) else value
+def _document(result: Any) -> Any:
+    """Return the result of an operation as an object that msgspec can encode.
+
+    Raises:
+        TypeError: It is not the result of an operation.
+    """
+    match result:
+        case Result():
+            return _object(result)
+        case Policy():
+            return msgspec.Raw(result.body.encode())
+        case Mapping():
+            return result
+        case tuple() | list():
+            return {ITEMS: [_object(each) for each in result]}
+        case _:
+            raise TypeError(f"{type(result).__name__} is not the result of an operation")
+
+
+def _object(value: Any) -> Any:
+    match value:
+        case Backtest() | Frontier():
+            # The one computes a field under the name of another attribute, and the other has
+            # entries of two classes: structs can express neither.
+            return value.to_dict()
+        case Result():
+            return struct_of(value)
+        case tuple() | list():
+            return [_object(each) for each in value]
+        case _:
+            return value
+
+
+def _plain(value: object) -> Any:
+    """Return a mapping that is no dict as one.
+
+    Raises:
+        TypeError: It is another value, which no document holds.
+    """
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a document cannot hold {type(value).__name__}")
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
 
 
 def result_of(operation: Operation, document: Mapping[str, Any]) -> Any:
@@ -141,51 +183,39 @@ def result_of(operation: Operation, document: Mapping[str, Any]) -> Any:
     """
     if typing.get_origin(operation.returns) is tuple:
         return restored(operation.returns, document[ITEMS])
+    if operation.returns is RecallResult:
+        return restored(CoreRecallResult | RecallResult, document)
     return restored(operation.returns, document)
 
 
-def restored(annotation: Any, value: Any) -> Any:  # noqa: PLR0911 - one for each kind of type
-    """Return the value that a document holds, given its type."""
-    if isinstance(annotation, typing.NewType):
-        return restored(annotation.__supertype__, value)
+def restored(annotation: Any, value: Any) -> Any:
+    """Return the value that a document holds, given its type.
+
+    Raises:
+        ValueError: It does not hold such a value.
+    """
     if annotation is Policy:
         return Policy.parse(json.dumps(value, sort_keys=True, separators=(",", ":")))
-    if isinstance(annotation, type) and attrs.has(annotation):
-        return _instance(annotation, value)
-    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin in {typing.Union, types.UnionType}:
-        return _one_of(inner, value)
-    if origin is tuple and value is not None:
-        if inner[-1] is ...:
-            return tuple(restored(inner[0], each) for each in value)
-        return tuple(restored(each, part) for each, part in zip(inner, value, strict=True))
-    if origin in {dict, Mapping} and len(inner) > 1 and value is not None:
-        return {name: restored(inner[1], each) for name, each in value.items()}
-    return value
+    if annotation is Frontier:  # msgspec knows no union of two classes within a type
+        hints = typing.get_type_hints(annotation)
+        return Frontier(**{name: restored(hints[name], each) for name, each in value.items()})
+    inner = typing.get_args(annotation)
+    if typing.get_origin(annotation) is tuple and len(_classes(inner[0])) > 1:
+        return tuple(restored(inner[0], each) for each in value)
+    if len(classes := _classes(annotation)) > 1:
+        annotation = max(classes, key=lambda each: _fit(each, value))
+    return msgspec.convert(value, annotation)
 
 
-def _instance(of: type, document: Mapping[str, Any]) -> Any:
-    hints = _hints(of)
-    known = {each.name for each in attrs.fields(of)}
-    return of(**{name: restored(hints[name], document[name]) for name in document if name in known})
+def _classes(annotation: Any) -> list[type[attrs.AttrsInstance]]:
+    """Return the classes of a union."""
+    is_union = typing.get_origin(annotation) in {typing.Union, types.UnionType}
+    return [each for each in typing.get_args(annotation) if is_union and attrs.has(each)]
 
 
-def _one_of(kinds: Sequence[Any], value: Any) -> Any:
-    """Return the value as the first of several types whose fields it has."""
-    if value is None:
-        return None
-    classes = [kind for kind in kinds if isinstance(kind, type) and attrs.has(kind)]
-    if isinstance(value, Mapping) and classes:
-        fits = [kind for kind in classes if _fits(kind, value)]
-        return restored((fits or classes)[0], value)
-    others = [kind for kind in kinds if kind is not type(None) and kind not in classes]
-    return restored(others[0], value) if len(others) == 1 else value
-
-
-def _fits(kind: type, document: Mapping[str, Any]) -> bool:
-    return {each.name for each in attrs.fields(kind)} <= {*document}
-
-
-@cache
-def _hints(of: type) -> dict[str, Any]:
-    return typing.get_type_hints(of)
+def _fit(of: type[attrs.AttrsInstance], document: Mapping[str, Any]) -> int:
+    """Return how many fields of a class a document has; -1: it lacks one without a default."""
+    fields = attrs.fields(of)
+    if any(each.default is attrs.NOTHING and each.name not in document for each in fields):
+        return -1
+    return sum(each.name in document for each in fields)

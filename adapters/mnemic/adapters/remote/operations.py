@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -47,6 +47,7 @@ SPOKEN: Mapping[tuple[str, str], Any] = MappingProxyType(
         ("*", "created_at"): Instant | None,
         ("*", "expires_at"): Instant | None,
         ("*", "at"): Instant | None,
+        ("*", "detail"): str | None,
         ("learn_many", "lessons"): list[str | Lesson],
         ("compose", "members"): list[str | Member],
         ("connects", "edges"): list[Assertion],
@@ -137,8 +138,8 @@ def _operation(name: str, declaration: Declaration) -> Operation:
     return Operation(
         name=name,
         declaration=declaration,
-        parameters=_parameters(name, live, declaration.local),
-        past_parameters=None if past is None else _parameters(name, past, declaration.local),
+        parameters=_parameters(name, live, declaration),
+        past_parameters=None if past is None else _parameters(name, past, declaration),
         returns=typing.get_type_hints(live, _names(live))["return"],
         docs=docstring(live),
         repeatable="command_id" in names,
@@ -149,20 +150,20 @@ def _operation(name: str, declaration: Declaration) -> Operation:
 
 
 def _parameters(
-    operation: str, call: Callable[..., Any], local: Collection[str]
+    operation: str, call: Callable[..., Any], declaration: Declaration
 ) -> Mapping[str, Parameter]:
     hints = typing.get_type_hints(call, _names(call))
     descriptions = {
         **docstring(implementation(SyncMemory, operation)).arguments,
         **docstring(call).arguments,
     }
-    unspoken = {*UNSPOKEN, *local}
+    unspoken = {*UNSPOKEN, *declaration.local}
     return MappingProxyType(
         {
             name: Parameter(
                 name=name,
                 type=SPOKEN.get((operation, name), SPOKEN.get(("*", name), hints[name])),
-                default=given.default,
+                default=declaration.remote_defaults.get(name, given.default),
                 description=descriptions.get(name, ""),
             )
             for name, given in inspect.signature(call).parameters.items()

@@ -26,9 +26,10 @@ from mnemic.adapters.remote.operations import (
     Parameter,
     operations,
 )
+from mnemic.adapters.remote.structs import computed
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.policy.ranges import WORD_LENGTH_MAX, Count, Each, OneOf, Within, word, words
-from mnemic.kernel.results import Receipt, ReceiptRow
+from mnemic.kernel.results import CoreRecallResult, RecallResult, Receipt, ReceiptRow, Result
 
 Schema = dict[str, Any]
 PLAIN: Mapping[type, str] = types.MappingProxyType(
@@ -36,15 +37,6 @@ PLAIN: Mapping[type, str] = types.MappingProxyType(
 )
 LISTS = (tuple, list, Sequence, Iterable)
 MAPPINGS = (dict, Mapping)
-COMPUTED: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
-    {
-        "RecallResult": {"block_ids": tuple[str, ...]},
-        "PolicyScore": {"coverage": float},
-        "Backtest": {"best": str | None},
-        "ReceiptCheck": {"holds": bool},
-    }
-)
-"""Fields that ``to_dict`` adds to those of a result, by its class."""
 FORMS: Mapping[type, str | None] = types.MappingProxyType(
     {
         Assertion: "connect",
@@ -116,6 +108,8 @@ class Shapes:
         """Return the schema of an operation's result: an object, with lists under ``items``."""
         if operation.name in ANSWERS:
             return self.of(ANSWERS[operation.name])
+        if "detail" in operation.parameters:
+            return _either([self.of(each) for each in (CoreRecallResult, RecallResult)])
         if _origin(operation.returns) in LISTS:
             return self._list(operation)
         return self.of(operation.returns)
@@ -185,9 +179,9 @@ class Shapes:
     def _described(self, name: str, of: type) -> Schema:
         hints, fields = typing.get_type_hints(of), {each.name: each for each in attrs.fields(of)}
         properties = {each: self._field(of, fields[each], hints[each]) for each in fields}
-        for each, annotation in COMPUTED.get(name, {}).items():
+        for each, annotation in computed(of).items():
             words = docstring(getattr(of, each).fget).summary
-            properties[each] = self._with_description(name, each, self.of(annotation), words)
+            properties[each] = self._with_description(_owner(of), each, self.of(annotation), words)
         about = said(name).get("description") or docstring(of).summary
         shape: Schema = {"type": "object", "title": name, "description": plainly(about)}
         shape["properties"] = properties
@@ -205,7 +199,7 @@ class Shapes:
             annotation = getattr(annotation, "__supertype__", annotation)
         text = field_docstrings(of).get(name, "")
         shape = limited(self.of(annotation), attribute) if of in FORMS else self.of(annotation)
-        shape = self._with_description(_named(of), name, shape, text)
+        shape = self._with_description(_owner(of), name, shape, text)
         default = attribute.default
         if of in FORMS and default is not attrs.NOTHING and default is not None:
             shape.setdefault("default", _plain(default))
@@ -275,6 +269,12 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 def _named(of: type) -> str:
     """Return the name under which a class is described."""
     return "Backtest" if of.__name__ == "PlottedBacktest" else of.__name__
+
+
+def _owner(of: type) -> str:
+    """Return the class whose entries describe the fields of a class: of results, the base."""
+    bases = of.__mro__
+    return bases[bases.index(Result) - 1].__name__ if Result in bases[1:] else _named(of)
 
 
 # --- the checks of a policy's fields --------------------------------------------------------------

@@ -150,7 +150,7 @@ class Lanes:
             return _nothing
         self._shares.take(client)
         if client.key not in self._lanes:
-            self._lanes[client.key] = anyio.Semaphore(client.share(self.running))
+            self._lanes[client.key] = anyio.Semaphore(client.share(self.running), fast_acquire=True)
         lane = self._lanes[client.key]
         try:
             await lane.acquire()

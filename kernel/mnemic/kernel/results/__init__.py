@@ -53,6 +53,15 @@ from mnemic.kernel.results.compositions import (
     CompositionMember,
     LabelResult,
 )
+from mnemic.kernel.results.core_answers import (
+    DETAILS,
+    CoreBlock,
+    CoreRecallResult,
+    CoreScoredBlock,
+    Detail,
+    checked_detail,
+    detailed,
+)
 from mnemic.kernel.results.descents import Descendant, Descent, QuarantineResult
 from mnemic.kernel.results.edges import (
     ConnectByQueryResult,
@@ -124,6 +133,7 @@ from mnemic.kernel.results.upkeep import (
 )
 
 __all__ = [
+    "DETAILS",
     "NAMED_MAX",
     "RECORDED",
     "Analogy",
@@ -147,11 +157,15 @@ __all__ = [
     "ContradictedPair",
     "Contradiction",
     "Contribution",
+    "CoreBlock",
+    "CoreRecallResult",
+    "CoreScoredBlock",
     "Corrected",
     "CurateResult",
     "DeepReference",
     "Descendant",
     "Descent",
+    "Detail",
     "DiffPoint",
     "DiffResult",
     "Difference",
@@ -219,6 +233,8 @@ __all__ = [
     "WhatIf",
     "WhyNot",
     "Window",
+    "checked_detail",
+    "detailed",
     "plural",
     "unit",
 ]

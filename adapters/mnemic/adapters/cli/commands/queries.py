@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
@@ -35,6 +35,7 @@ def recall(
     suggest: Flag = False,
     record: bool = True,
     explore: float = 0.0,
+    detail: Literal["core", "full"] = "full",
     explain: Flag = False,
     command_id: str | None = None,
     run: Run,
@@ -61,6 +62,7 @@ def recall(
             the inbox is consolidated first, which writes.
         explore: The probability that the last place goes to one of the next-ranked blocks, so that
             backtests can measure what was missed; 0 to 1.
+        detail: How much --json prints: core leaves out what only explains the answer.
         explain: Show what each signal adds to each score, and what was left out.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
@@ -80,7 +82,7 @@ def recall(
             explore=explore,
             command_id=command_id,
         )
-    show_recall(run, result, explain=explain)
+    show_recall(run, result, explain=explain, detail=detail)
     return Exit.OK
 
 
@@ -262,11 +264,14 @@ def guide(name: str | None = None, /, *, run: Run) -> int:
     return Exit.OK
 
 
-def show_recall(run: Invocation, result: RecallResult, *, explain: bool) -> None:
-    """Show an answer, and why if asked."""
+def show_recall(
+    run: Invocation, result: RecallResult, *, explain: bool, detail: Literal["core", "full"]
+) -> None:
+    """Show an answer, and why if asked; as JSON with as much detail as asked for."""
     from mnemic.adapters.cli.render import tables
+    from mnemic.kernel.results import detailed
 
-    run.show(result, *tables.recalled(result, explained=explain))
+    run.show(detailed(result, detail), *tables.recalled(result, explained=explain))
     if not run.as_json:
         for warning in result.warnings:
             run.warn(warning)

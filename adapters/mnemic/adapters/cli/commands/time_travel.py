@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from attrs import evolve
 from cyclopts import App, CycloptsError, Parameter
@@ -114,6 +114,7 @@ def recall(
     asked_by: str | None = None,
     min_probability: float | None = None,
     suggest: Flag = False,
+    detail: Literal["core", "full"] = "full",
     explain: Flag = False,
     run: Run,
 ) -> int:
@@ -132,6 +133,7 @@ def recall(
         min_probability: Leave out blocks that bear on the question with a smaller probability; 0 to
             1, the frame's floor if not given.
         suggest: Name up to three pairs that were worth connecting.
+        detail: How much --json prints: core leaves out what only explains the answer.
         explain: Show what each signal adds to each score, and what was left out.
         run: The invocation.
     """
@@ -147,7 +149,7 @@ def recall(
             min_probability=min_probability,
             suggest=suggest,
         )
-    queries.show_recall(run, result, explain=explain)
+    queries.show_recall(run, result, explain=explain, detail=detail)
     return Exit.OK
 
 

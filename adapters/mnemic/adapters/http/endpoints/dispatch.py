@@ -41,7 +41,6 @@ from mnemic.adapters.remote.calls import (
     Progress,
     answered,
 )
-from mnemic.adapters.remote.documents import ITEMS, document_of
 from mnemic.adapters.remote.shares import Shares
 from mnemic.kernel.errors import FieldRefused, SessionState, SpaceNotFound, VersionConflict
 from mnemic.kernel.validation import checked_name
@@ -252,9 +251,9 @@ def executed(memory: SyncMemory, prepared: PreparedCall, report: Progress | None
     if prepared.if_none_match is not None:
         version = version_of(session_handle)
         check_none(prepared.if_none_match, version, tag_of(session_handle, version))
-    document = document_of(answered(session_handle, prepared.call, report))
+    result = answered(session_handle, prepared.call, report)
     written = version_written(session_handle)
-    return _response(prepared, document, _of_version(written, tag_of(session_handle, written)))
+    return _response(prepared, result, _of_version(written, tag_of(session_handle, written)))
 
 
 def handle_of(memory: SyncMemory, prepared: PreparedCall) -> SyncMemory:
@@ -280,13 +279,11 @@ def handle_of(memory: SyncMemory, prepared: PreparedCall) -> SyncMemory:
 
 
 def _read(session_handle: SyncMemory, prepared: PreparedCall, report: Progress | None) -> Answer:
-    def question() -> dict[str, Any]:
-        return document_of(answered(session_handle, prepared.call, report))
-
+    question = partial(answered, session_handle, prepared.call, report)
     if prepared.route.operation.long:
-        document, version = question(), version_of(session_handle)
+        result, version = question(), version_of(session_handle)
     else:
-        document, version = asked(session_handle, question)
+        result, version = asked(session_handle, question)
     tag = tag_of(session_handle, version)
     if prepared.if_match is not None and not prepared.if_match.match(tag):
         raise version_conflict(version)
@@ -294,29 +291,26 @@ def _read(session_handle: SyncMemory, prepared: PreparedCall, report: Progress |
         check_none(prepared.if_none_match, version, tag)
     if prepared.is_unchanged(tag):
         return Answer(status=304, headers=_of_version(version, tag))
-    return _response(prepared, document, _of_version(version, tag))
+    return _response(prepared, result, _of_version(version, tag))
 
 
-def _response(
-    prepared: PreparedCall, document: Mapping[str, Any], headers: dict[str, str]
-) -> Answer:
-    page, makes = _next_page(prepared, document), prepared.route.operation.declaration.makes
+def _response(prepared: PreparedCall, result: Any, headers: dict[str, str]) -> Answer:
+    page, makes = _next_page(prepared, result), prepared.route.operation.declaration.makes
     if page is not None:
         headers["link"] = f'<{requests.following(prepared.address, page)}>; rel="next"'
     if makes is not None:
-        headers["location"] = f"{prepared.address.partition('?')[0]}/{document[makes]}"
-    return of_document(document, status=prepared.route.status, headers=headers)
+        headers["location"] = f"{prepared.address.partition('?')[0]}/{getattr(result, makes)}"
+    return of_document(result, status=prepared.route.status, headers=headers)
 
 
-def _next_page(prepared: PreparedCall, document: Mapping[str, Any]) -> int | None:
+def _next_page(prepared: PreparedCall, result: Any) -> int | None:
     """Return the version after which the next page of a list begins, if there may be one."""
-    if "next_after" in document or "after" not in prepared.route.operation.parameters:
-        return document.get("next_after") if prepared.is_get else None
+    if not isinstance(result, tuple) or "after" not in prepared.route.operation.parameters:
+        return getattr(result, "next_after", None) if prepared.is_get else None
     limit = prepared.route.operation.parameters.get("limit")
-    items: list[Any] = document.get(ITEMS, [])
-    if limit is None or len(items) < prepared.call.arguments.get("limit", limit.default):
+    if limit is None or len(result) < prepared.call.arguments.get("limit", limit.default):
         return None
-    last: int = items[-1]["version"]
+    last: int = result[-1].version
     return last
 
 
@@ -379,4 +373,4 @@ async def _without_space(dispatcher: Dispatcher, route: Route, request: Asked) -
     """Answer an operation that belongs to no space."""
     call = await called(dispatcher, route, request)
     result = getattr(SyncMemory, call.operation)(**call.arguments)
-    return of_document(document_of(result), status=route.status)
+    return of_document(result, status=route.status)

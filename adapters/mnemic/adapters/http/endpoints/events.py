@@ -41,6 +41,7 @@ from mnemic.adapters.http.routing.routes import SPACE
 from mnemic.adapters.inprocess.operations.answer_version import check_same_log, hearing, version_of
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
+from mnemic.adapters.remote.documents import encoded
 from mnemic.adapters.remote.errors import status_of
 from mnemic.kernel.errors import FieldRefused, MnemicError
 from mnemic.kernel.results import LogEntry
@@ -202,4 +203,4 @@ class EventStream:
 
 
 def _event(moment: LogEntry) -> bytes:
-    return sse.event(moment.kind, orjson.dumps(moment.to_dict()), id=moment.version)
+    return sse.event(moment.kind, encoded(moment), id=moment.version)

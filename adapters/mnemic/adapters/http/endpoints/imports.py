@@ -59,7 +59,7 @@ class Upload:
             self.folder.cleanup()
         tag = f"{result.version}.{result.chain[:TAG_DIGITS]}"
         version = {"etag": f'"{tag}"', "mnemic-version": str(result.version)}
-        return of_document(result.to_dict(), status=201, headers=version)
+        return of_document(result, status=201, headers=version)
 
     def leave(self) -> None:
         """Release the name and remove the temporary files; a space that was created remains."""

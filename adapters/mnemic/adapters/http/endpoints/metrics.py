@@ -104,17 +104,22 @@ class Metrics:
     def observe(self, observed: ObservedRequest) -> Generator[None]:
         """Count a request, for a ``with`` block."""
         self._in_flight.inc()
-        self._measure()
+        self._share()
         try:
             yield
         finally:
             self._in_flight.dec()
-            self._measure()
+            self._share()
             operation = observed.operation
             if observed.status:
                 self._requests.labels(operation, str(observed.status)).inc()
             if operation != events.NAME and not observed.is_listening:
                 self._durations.labels(operation).observe(observed.duration_s)
+
+    def _share(self) -> None:
+        """Set the gauges for another process that may answer a scrape; a scrape here sets them."""
+        if self._is_shared:
+            self._measure()
 
     def _measure(self) -> None:
         """Set the gauges of calls and streams."""

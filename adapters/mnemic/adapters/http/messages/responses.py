@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from attrs import field, frozen
 
+from mnemic.adapters.remote.documents import encoded
 from mnemic.adapters.remote.errors import INTERNAL, status_of
 from mnemic.adapters.remote.errors import document_of as problem_of
 from mnemic.kernel.errors import VersionConflict
@@ -48,12 +49,12 @@ class Answer:
 
 
 def of_document(
-    document: Mapping[str, Any], *, status: int = 200, headers: Mapping[str, str] | None = None
+    document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """Return a document as a response."""
+    """Return the result of an operation, or another document, as a response."""
     return Answer(
         status=status,
-        body=orjson.dumps(document),
+        body=encoded(document),
         headers={"content-type": JSON, "cache-control": NEVER_KEPT, **(headers or {})},
     )
 

@@ -18,12 +18,15 @@ from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.events import OutcomeRecorded
 from mnemic.kernel.results import (
+    Detail,
     Explanation,
     OutcomeResult,
     RecallResult,
     ReplayResult,
     ReplaySummary,
     WhyNot,
+    checked_detail,
+    detailed,
 )
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.descent.selection import Selection
@@ -43,7 +46,7 @@ IDS_MAX = TOP_K_MAX
 class RecallOperations(Host):
     """Operations on recalls and their outcomes."""
 
-    @operation("POST ./recall", "Recall", "write")
+    @operation("POST ./recall", "Recall", "write", remote_defaults={"detail": "core"})
     def recall(
         self,
         query: str | None = None,
@@ -58,6 +61,7 @@ class RecallOperations(Host):
         suggest: bool = False,
         record: bool = True,
         explore: float = 0.0,
+        detail: Detail | None = None,
         command_id: str | None = None,
     ) -> RecallResult:
         """Return the blocks relevant to a question, best first, with every signal of every block.
@@ -85,12 +89,15 @@ class RecallOperations(Host):
                 ranked for it and the next ones. The record holds the probability of its
                 answer, so that ``backtest`` can correct for what was never shown. Range: [0, 1];
                 above 0 only where recorded.
+            detail: ``core``: the blocks, the text, and whether they answer the question; ``full``:
+                also every signal of every block, and what was left out. Reading a field that was
+                left out raises ``DetailLeftOut``. None: ``full``.
             command_id: See the class.
 
         Raises:
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
-        space = self._open()
+        space, detail = self._open(), checked_detail(detail)
         scope = self._scoped(scope)
         request = Request(
             query=query,
@@ -113,7 +120,7 @@ class RecallOperations(Host):
         before = recalling.answered(space, self._models, request, command_id)
         if before is not None:
             self._recent.recall(before.block_ids)
-            return before
+            return detailed(before, detail)
         self._auto_consolidate()
         answer = self._with_models(
             lambda models: recalling.recall(
@@ -125,7 +132,7 @@ class RecallOperations(Host):
             )
         )
         self._recent.recall(answer.block_ids)
-        return answer
+        return detailed(answer, detail)
 
     @operation("POST ./outcomes", "Recall", "write")
     def outcome(

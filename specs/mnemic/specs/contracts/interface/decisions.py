@@ -28,7 +28,7 @@ class Decisions(InterfaceFixture):
     def test_a_decision_is_replayed_from_the_state_it_read(
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
-        recalled = plain(memory.recall(LESSONS["gate"]))
+        recalled = plain(memory.recall(LESSONS["gate"], detail="full"))
         memory.forget(ids["gate"])
         replayed = plain(memory.replay(recalled["decision_id"]))
         assert (replayed["outcome"], replayed["differences"]) == ("reproduced", [])
@@ -75,7 +75,7 @@ class Decisions(InterfaceFixture):
 
     @needs("explain", "why_not")
     def test_a_decision_is_explained(self, memory: Interface, ids: Mapping[str, str]) -> None:
-        recalled = plain(memory.recall(LESSONS["gate"], top_k=2))
+        recalled = plain(memory.recall(LESSONS["gate"], top_k=2, detail="full"))
         decision, first = recalled["decision_id"], recalled["blocks"][0]
         whole = plain(memory.explain(decision))
         (why,) = plain(memory.explain(decision, ids["gate"]))["blocks"]
@@ -110,7 +110,7 @@ class Decisions(InterfaceFixture):
     def test_what_if_changes_the_inputs_of_a_decision(
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
-        recalled = plain(memory.recall(LESSONS["gate"], top_k=2))
+        recalled = plain(memory.recall(LESSONS["gate"], top_k=2, detail="full"))
         before = version_of(memory)
         decision = recalled["decision_id"]
         fewer = plain(memory.what_if(decision, top_k=1))

@@ -30,7 +30,7 @@ class Recalls(InterfaceFixture):
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
         before = version_of(memory)
-        answer = plain(memory.recall(LESSONS["gate"], top_k=2))
+        answer = plain(memory.recall(LESSONS["gate"], top_k=2, detail="full"))
         assert answer["block_ids"][0] == ids["gate"]
         assert [block["id"] for block in answer["blocks"]] == answer["block_ids"]
         assert len(answer["blocks"]) == 2
@@ -40,11 +40,28 @@ class Recalls(InterfaceFixture):
             assert added == pytest.approx(block["composite_score"], abs=1e-8)
         assert ids["gate"][:8] in answer["text"]
 
+    @needs("clock")
+    def test_a_core_answer_is_the_full_one_without_details(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        memory.connect(ids["tea"], ids["gate"], "contradicts")
+        asked: dict[str, Any] = {"top_k": 1, "record": False}
+        full = plain(memory.recall(LESSONS["gate"], detail="full", **asked))
+        core = plain(memory.recall(LESSONS["gate"], detail="core", **asked))
+        (block,), (counterpoint,) = core["blocks"], core["counterpoints"]
+        assert core == {
+            **{name: full[name] for name in core},
+            "blocks": [{name: full["blocks"][0][name] for name in block}],
+            "counterpoints": [{name: full["counterpoints"][0][name] for name in counterpoint}],
+        }
+        assert not {"contributions", "relevance_parts", "cosine_score"} & {*block}
+        assert not {"dropped", "digest", "policy_id"} & {*core}
+
     @needs("embedder", "clock")
     def test_scores_are_the_same_to_the_last_digit_through_every_interface(
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
-        answer = plain(memory.recall(LESSONS["gate"], frame="attention"))
+        answer = plain(memory.recall(LESSONS["gate"], frame="attention", detail="full"))
         recency = {block["recency_score"] for block in answer["blocks"]}
         found = {block["id"]: block["cosine_score"] for block in answer["blocks"]}
         assert (found[ids["gate"]], found[ids["oil"]]) == (1.0, 0.824249805)
@@ -114,14 +131,15 @@ class Recalls(InterfaceFixture):
     def test_an_answer_says_whether_memory_answers(
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
-        answer = plain(memory.recall(LESSONS["gate"], min_probability=0.0))
+        full = {"record": False, "detail": "full"}
+        answer = plain(memory.recall(LESSONS["gate"], min_probability=0.0, **full))
         assert answer["verdict"] == "yes"
         assert 0.5 <= answer["answerable"] <= 1.0
         chances = {block["id"]: block["probability"] for block in answer["blocks"]}
         assert list(chances) == [ids["gate"], ids["oil"]]
         least = chances[ids["gate"]]
         assert chances[ids["oil"]] < least
-        probable = plain(memory.recall(LESSONS["gate"], min_probability=least, record=False))
+        probable = plain(memory.recall(LESSONS["gate"], min_probability=least, **full))
         assert probable["block_ids"] == [ids["gate"]]
         assert [each["reason"] for each in probable["dropped"]] == ["min_probability"]
         assert probable["answerable"] == answer["answerable"]
@@ -166,7 +184,7 @@ class Recalls(InterfaceFixture):
     def test_an_answer_keeps_to_its_budget_and_lists_dropped_blocks(
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
-        asked: dict[str, Any] = {"min_probability": 0.0, "record": False}
+        asked: dict[str, Any] = {"min_probability": 0.0, "record": False, "detail": "full"}
         whole = plain(memory.recall(LESSONS["gate"], **asked))
         budget = whole["tokens"] - 1
         short = plain(memory.recall(LESSONS["gate"], token_budget=budget, **asked))
@@ -208,7 +226,7 @@ class Recalls(InterfaceFixture):
     def test_a_recall_can_explore_the_last_place(
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
-        answer = plain(memory.recall(LESSONS["gate"], top_k=1, explore=1.0))
+        answer = plain(memory.recall(LESSONS["gate"], top_k=1, explore=1.0, detail="full"))
         assert answer["propensity"] < 1.0
         assert len(answer["block_ids"]) == 1
         assert {*answer["block_ids"]} < {*ids.values()}

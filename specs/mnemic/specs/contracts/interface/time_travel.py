@@ -131,13 +131,12 @@ class TimeTravel(InterfaceFixture):
         memory.learn("the lamp is new", created_at=NEW_YEAR)
         memory.consolidate()
         version = version_of(memory)
-        recencies = [
-            plain(memory.as_of(version=version, now=now).recall("which lamp?", frame="attention"))[
-                "blocks"
-            ][0]
+        asked = {"query": "which lamp?", "frame": "attention", "detail": "full"}
+        answers = [
+            plain(memory.as_of(version=version, now=now).recall(**asked))
             for now in (NEW_YEAR, "2026-01-15T00:00:00+00:00")
         ]
-        found = [block["recency_score"] for block in recencies]
+        found = [answer["blocks"][0]["recency_score"] for answer in answers]
         assert found == [1.0, 0.496585304]  # exp(-.05 * 14)
 
     def test_a_view_excludes_later_events(

@@ -28,7 +28,7 @@ class Transfer(InterfaceFixture):
 
     @needs("receipt", "verify_receipt")
     def test_a_receipt_proves_a_decision(self, memory: Interface, ids: Mapping[str, str]) -> None:
-        recalled = plain(memory.recall(LESSONS["gate"], top_k=2))
+        recalled = plain(memory.recall(LESSONS["gate"], top_k=2, detail="full"))
         receipt = plain(memory.receipt(recalled["decision_id"]))
         decided, read = version_of(memory), recalled["version"]
         assert {name: receipt[name] for name in ("decision_id", "version", "read_version")} == {
