@@ -168,7 +168,7 @@ class Shell:
             case commands.Forget(block=block):
                 self.write(archiving.decide_forget(self.view, self.block(block), None))
             case commands.Erase(block=block):
-                self.write(archiving.decide_erase(self.view, self.block(block)))
+                self.write(archiving.decide_erase(self.view, [self.block(block)]))
             case commands.Revert():
                 first, last = commands.stretch(command, self.plain.version)
                 reverted = reverting.decide_revert(self.view, first, last, reason=None)

@@ -114,13 +114,13 @@ def test_the_decay_rate_of_an_active_block_follows_the_privileges_of_its_zone(
 def test_a_command_without_effect_makes_no_event() -> None:
     assert decide_rezone(after(), ONE, " external", "why").events == ()
     assert decide_forget(after(BlockForgotten(block_id=ONE)), ONE, "why").events == ()
-    assert decide_erase(after(old=ERASED), ONE) == Decision((), None, erase=(ONE,))
+    assert decide_erase(after(old=ERASED), [ONE]) == Decision((), None, erase=(ONE,))
 
 
 def test_a_block_in_any_status_can_be_erased() -> None:
     erased = Decision((BlockErased(block_id=ONE, context=()),), None, erase=(ONE,))
-    assert decide_erase(after(), ONE) == erased
-    assert decide_erase(after(BlockForgotten(block_id=ONE)), ONE) == erased
+    assert decide_erase(after(), [ONE]) == erased
+    assert decide_erase(after(BlockForgotten(block_id=ONE)), [ONE]) == erased
 
 
 def test_a_revision_keeps_everything_but_the_text() -> None:

@@ -367,7 +367,7 @@ ABSENT = f"no block has the id {NOBODY!r}"
             lambda view: decide_forget(view, ONE, "12345"),
             errors.NoteTooLong("reason has 5 characters, the limit is 4", length=5),
         ),
-        (lambda view: decide_erase(view, NOBODY), errors.BlockNotFound(ABSENT, block_id=NOBODY)),
+        (lambda view: decide_erase(view, [NOBODY]), errors.BlockNotFound(ABSENT, block_id=NOBODY)),
         (rezone(block=NOBODY), errors.BlockNotFound(ABSENT, block_id=NOBODY)),
         (
             rezone(block=GONE),

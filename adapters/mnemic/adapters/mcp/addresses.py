@@ -28,6 +28,7 @@ NAMED: Mapping[str, frozenset[str]] = MappingProxyType(
         "connects": frozenset({"edges"}),
         "descent": frozenset({"selector"}),
         "disconnect": ENDS,
+        "erase": frozenset({"block_ids"}),
         "history": frozenset({"of"}),
         "ledger": frozenset({"of"}),
         "outcome": frozenset({"block_ids"}),

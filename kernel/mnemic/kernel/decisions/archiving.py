@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import evolve
 
@@ -45,22 +45,27 @@ def decide_forget(reading: Reading, block_id: str, reason: str | None) -> Decisi
     return single(None if is_archived else BlockForgotten(block_id=facts.id, reason=remark))
 
 
-def decide_erase(reading: Reading, block_id: str) -> Decision[None]:
-    """Destroy a block's payloads; no event if they are destroyed already.
+def decide_erase(reading: Reading, block_ids: Sequence[str]) -> Decision[None]:
+    """Destroy the payloads of blocks; no event for those whose are destroyed already.
 
     Their keys are destroyed in any case: a copy of them may have been restored since.
 
     Raises:
-        BlockNotFound: The block was never learned.
-        Forbidden: The block is above the writer's zone.
+        BlockNotFound: One of the blocks was never learned.
+        Forbidden: One of them is above the writer's zone.
     """
-    facts = known(reading, block_id)
-    check_reach(reading, facts)
-    if isinstance(reading.text(facts.number), Erased):
-        return Decision((), None, erase=(facts.id,))
-    context = tuple(reading.id(number) for number in reading.context(facts.number))
-    event = BlockErased(block_id=facts.id, context=context)
-    return Decision((event,), None, erase=(facts.id,))
+    facts = [known(reading, block_id) for block_id in dict.fromkeys(block_ids)]
+    for each in facts:
+        check_reach(reading, each)
+    events = tuple(
+        BlockErased(
+            block_id=each.id,
+            context=tuple(reading.id(number) for number in reading.context(each.number)),
+        )
+        for each in facts
+        if not isinstance(reading.text(each.number), Erased)
+    )
+    return Decision(events, None, erase=tuple(each.id for each in facts))
 
 
 def decide_rezone(reading: Reading, block_id: str, zone: str, reason: str | None) -> Decision[None]:

@@ -191,10 +191,10 @@ class RezoneResult(Result):
 class ErasureReceipt(Result):
     """Proof of an erasure request, with its position in the log."""
 
-    block_id: BlockId | None
-    """None: the whole space."""
+    block_ids: tuple[BlockId, ...]
+    """What is erased, in the order given; none: the whole space."""
     version: int
-    """Version of the event that erased it."""
+    """Version of the last event that erased any of it."""
     chain: str
     """Chain digest of the log's end after it, hex."""
     left: tuple[str, ...] = ()
@@ -202,7 +202,9 @@ class ErasureReceipt(Result):
 
     @property
     def summary(self) -> str:
-        what = "Space" if self.block_id is None else f"Block {short(self.block_id)}"
+        what = plural(len(self.block_ids), "block") if self.block_ids else "Space"
+        if len(self.block_ids) == 1:
+            what = f"Block {short(self.block_ids[0])}"
         said = f"{what} erased at version {self.version}."
         if not self.left:
             return said

@@ -6,7 +6,7 @@ one entry per time a block was learned; everything that is counted or compared i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from types import MappingProxyType
@@ -158,6 +158,27 @@ class Catalogue:
         other = copy(self)
         vars(other).update(tables)
         return other
+
+    def without(
+        self, documents: Sequence[int], *, life: VersionedTable, tag_sets: list[tuple[str, ...]]
+    ) -> Catalogue:
+        """Return a catalogue without some texts and their summaries; it keeps no byte of them.
+
+        Args:
+            documents: Places of the texts.
+            life: The life table with the remaining tags.
+            tag_sets: The remaining sets of tags.
+        """
+        gone = frozenset(documents)
+        summaries = {text: each for text, each in self.summaries.items() if text not in gone}
+        return self.over(
+            texts=self.texts.erased(documents),
+            life=life,
+            _tag_sets=Lazy(lambda: tag_sets),
+            _tag_set_numbers={tags: number for number, tags in enumerate(tag_sets)},
+            _summaries=Lazy(lambda: summaries),
+            _sets_with={},
+        )
 
     @property
     def tag_sets(self) -> list[tuple[str, ...]]:

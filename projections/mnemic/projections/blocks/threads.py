@@ -71,6 +71,9 @@ class Threads:
         self._links: Rows = np.full((FIRST_CAPACITY, 2 * STEPS), NONE, dtype=np.int32)
         self._rows = 0
         """Number of rows of the catalogue's life table already processed."""
+        self._thread = GrowableArray(np.int32)
+        """Number of the thread of each document, ``NONE`` without one."""
+        self._threads = Interner()
         self._ends: dict[str, _End] = {}
         """The last document of each thread; the unnamed one is called ``""``."""
         self._extending = Lock()
@@ -84,7 +87,8 @@ class Threads:
             "role": self.role,
             "authors": packed(self._authors.words),
             "links": self.links.copy(),
-            "threads": packed(list(self._ends)),
+            "thread": self._thread.values,
+            "threads": packed(self._threads.words),
             "ends": np.array(list(self._ends.values()), dtype=np.int64).reshape(-1, 2),
         }
 
@@ -102,9 +106,10 @@ class Threads:
         sequence._authors = Interner.thawed(unpacked(parts["authors"]))
         sequence._links = widened(links, len(links) + FIRST_CAPACITY)
         sequence._rows = catalogue.life.count
-        sequence._ends = dict(
-            zip(unpacked(parts["threads"]), map(_End._make, parts["ends"].tolist()), strict=True)
-        )
+        sequence._thread = GrowableArray.thawed(parts["thread"])
+        sequence._threads = Interner.thawed(unpacked(parts["threads"]))
+        ends = map(_End._make, parts["ends"].tolist())
+        sequence._ends = dict(zip(sequence._threads.words, ends, strict=True))
         return sequence
 
     @property
@@ -201,6 +206,7 @@ class Threads:
                 thread = text.thread or ("" if category[document - first] == message else None)
             self._author.append(NOBODY if author is None else self._authors.number(author))
             self._role.append(NONE if role is None else ROLES.index(role))
+            self._thread.append(NONE if thread is None else self._threads.number(thread))
             if thread is not None:
                 self._append(thread, document, created_us[document - first])
 

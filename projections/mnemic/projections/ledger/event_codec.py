@@ -7,6 +7,7 @@ as a whole when anything is erased, so here an event and its texts are one body.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
@@ -79,6 +80,22 @@ class EventCodec(Generic[E]):
         self._latest.append(event)
         if len(self._latest) == LATEST_MAX:
             self._write()
+
+    def erased(self, owner: str, replaced: Callable[[E], E]) -> EventCodec[E]:
+        """Return the events without the payloads of *owner*; it keeps no byte of them.
+
+        Args:
+            owner: Whose payloads are erased.
+            replaced: Returns an event without them, or the event itself.
+        """
+        self._write()
+        bodies = copy(self)
+        others = {}
+        for number in self._written.holding(orjson.dumps(owner)):
+            event = self._read(orjson.loads(self._written[number]))
+            others[number] = orjson.dumps(replaced(event), default=_fields)
+        vars(bodies).update(_written=self._written.replaced(others), _latest=[], _cache={})
+        return bodies
 
     def __len__(self) -> int:
         """Return the number of events."""

@@ -13,15 +13,23 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.events import BlocksComposed, CompositionLabelled, LabelRetracted, Recorded
+from mnemic.kernel.events import (
+    BlocksComposed,
+    CompositionLabelled,
+    LabelRetracted,
+    Member,
+    Recorded,
+)
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.identity import CompositionId
+from mnemic.kernel.model.texts import ERASED
 from mnemic.projections.ledger.event_codec import EventCodec
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
@@ -133,6 +141,20 @@ class Ledger:
         turns = unpacked(labels["turns/packed"])
         ledger._turns = {number: tuple(versions) for number, versions in turns}
         return ledger
+
+    def erased(self, block: str) -> Ledger:
+        """Return a ledger without the texts about *block*, which shares everything else."""
+
+        def replaced(event: BlocksComposed) -> BlocksComposed:
+            return evolve(event, members=tuple(map(member_without, event.members)))
+
+        def member_without(member: Member) -> Member:
+            is_its = member.text is not None and block in member.text.of
+            return evolve(member, text=ERASED) if is_its else member
+
+        other = copy(self)
+        vars(other).update(_compositions=self._compositions.erased(block, replaced))
+        return other
 
     # --- what events do ---------------------------------------------------------------------
 

@@ -126,6 +126,8 @@ class Lexicon:
         self._rarity = GrowableArray(np.int64)
         self._recorded: dict[int, int] = {}
         """Rarities that were recorded, of documents not analysed yet."""
+        self._fixed = GrowableArray(np.int32)
+        """Documents whose rarity was recorded, so that no erasure changes it."""
         self._trusted: tuple[int, Integers] | None = None
         """The last requested trust, and the rarities by it of the documents known then."""
         self._incidences: tuple[int, Integers, Integers] | None = None
@@ -148,6 +150,7 @@ class Lexicon:
             documents={
                 "lengths": self._lengths.astype(np.int32),
                 "rarity": self._rarity.values.astype(np.int32),
+                "recorded": np.unique(self._fixed.values),
             },
             order={} if self._order is None else self._order.frozen(),
         )
@@ -174,6 +177,7 @@ class Lexicon:
         lexicon._lengths = documents["lengths"].astype(np.int64)
         lexicon._stocked = lexicon._added = len(lexicon._lengths)
         lexicon._rarity = GrowableArray.thawed(documents["rarity"].astype(np.int64))
+        lexicon._fixed = GrowableArray.thawed(documents["recorded"])
         return lexicon
 
     def __len__(self) -> int:
@@ -189,6 +193,7 @@ class Lexicon:
 
     def record_rarity(self, document: int, rarity: int) -> None:
         """Use a rarity that was computed before texts were erased, in place of one computed now."""
+        self._fixed.append(document)
         if document < self._lengths.size and int(self._rarity.values[document]) == rarity:
             return
         self._recorded[document] = rarity
@@ -203,6 +208,18 @@ class Lexicon:
             if int(self._rarity.values[document]) != rarity:
                 self._rarity = self._rarity.replaced(document, rarity)
                 self._trusted = None
+
+    @property
+    def analysed(self) -> int:
+        """Number of documents that were analysed; the others are once a search needs them."""
+        return self._lengths.size
+
+    def over(self, texts: Payloads[BlockText]) -> Lexicon:
+        """Return a lexicon of the same number of documents, with other texts, none analysed yet."""
+        lexicon = Lexicon(self.analyser, texts=texts)
+        lexicon._added, lexicon._fixed = self._added, GrowableArray.thawed(self._fixed.values)
+        lexicon._recorded = dict(self._recorded)
+        return lexicon
 
     def settle(self) -> None:
         """Analyse the queue. Every search does so first."""
@@ -514,12 +531,12 @@ def _rarity(before: int, held: Sequence[int]) -> int:
     """
     if not held:
         return 0
-    total = len(held) * _on_grid(before + 1.0) - sum(_on_grid(count + 0.5) for count in held)
-    return share(total, (len(held) + RARITY_DAMPING) * _on_grid(2.0 * before + 2.0))
+    total = len(held) * on_grid(before + 1.0) - sum(on_grid(count + 0.5) for count in held)
+    return share(total, (len(held) + RARITY_DAMPING) * on_grid(2.0 * before + 2.0))
 
 
 @lru_cache(maxsize=1 << 16)
-def _on_grid(number: float) -> int:
+def on_grid(number: float) -> int:
     """Return ln(number) in grid units: an integer, so that sums do not depend on the order."""
     return round(ln(number) * GRID)
 

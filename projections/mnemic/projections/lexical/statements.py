@@ -64,6 +64,18 @@ class Statements:
         statements._first = GrowableArray.thawed(parts["first"])
         return statements
 
+    def erased(self, documents: Sequence[int], texts: Payloads[BlockText]) -> Statements:
+        """Return the statements without those of some documents.
+
+        Args:
+            documents: Their numbers.
+            texts: The remaining texts.
+        """
+        parts = {"whole": self._whole.values.copy(), "first": self._first.values.copy()}
+        for keys in parts.values():
+            keys[[each for each in documents if each < len(keys)]] = NO_KEY
+        return Statements.thawed(parts, texts)
+
     def settle(self) -> None:
         """Process the documents added since. Every query does so first."""
         if len(self._first) == len(self._texts):

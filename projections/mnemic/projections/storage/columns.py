@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -167,6 +168,24 @@ class VersionedTable:
         closed = table._until[table._until != NEVER]
         table._endings = Endings(int(closed.max(initial=-1)))
         return table
+
+    def replaced(self, name: str, values: NDArray[Any]) -> VersionedTable:
+        """Return a table with other *values* in one column, which continues this one.
+
+        Args:
+            name: The column.
+            values: One per row version.
+        """
+        self._settle()
+        other = copy(self)
+        vars(other).update(
+            _columns={**self._columns, name: values},
+            _head=self._head.copy(),
+            _rows=array("i", self._rows),
+            _buffered=[],
+            _closed=[],
+        )
+        return other
 
     # --- writing, row by row ----------------------------------------------------------------
 
@@ -337,6 +356,10 @@ class VersionedTable:
         if not count or since[count - 1] <= version:
             return count
         return int(since[:count].searchsorted(np.int32(version), side="right"))
+
+    def since(self, first: int) -> Rows:
+        """Return the versions at which the rows from row *first* on were written."""
+        return self._since[first : self._settled]
 
     def rows_at(self, version: int, keys: int) -> Rows:
         """Return the row of each of the first *keys* keys at *version*, -1 where there was none.

@@ -61,3 +61,23 @@ class PackedBytes:
     def __getitem__(self, place: int) -> bytes:
         """Return the string at *place*, from 0."""
         return self._bytes[self._ends[place] : self._ends[place + 1]].tobytes()
+
+    def holding(self, wanted: bytes) -> list[int]:
+        """Return the places of the strings that contain *wanted*, ascending."""
+        size = int(self._ends[self._count])
+        whole, found, at = self._bytes[:size].tobytes(), dict[int, None](), -1
+        while (at := whole.find(wanted, at + 1)) >= 0:
+            found[int(np.searchsorted(self._ends[: self._count + 1], at, side="right")) - 1] = None
+        return [place for place in found if wanted in self[place]]
+
+    def replaced(self, others: Mapping[int, bytes]) -> PackedBytes:
+        """Return a list with *others* at their places, which shares no bytes with this one."""
+        copy, ends = PackedBytes(), self._ends[: self._count + 1]
+        sizes, pieces, start = np.diff(ends), [], 0
+        for place in sorted(others):
+            pieces += [self._bytes[start : ends[place]], np.frombuffer(others[place], np.uint8)]
+            start, sizes[place] = ends[place + 1], len(others[place])
+        copy._bytes = np.concatenate([*pieces, self._bytes[start : ends[-1]]])
+        copy._ends = np.concatenate((ends[:1], np.cumsum(sizes)))
+        copy._count = self._count
+        return copy

@@ -7,7 +7,7 @@ bytes, except for the latest ones and those that were read recently.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
@@ -81,6 +81,19 @@ class Payloads(Generic[P]):
             ]
         self._written.extend(latest)
         self._latest = []
+
+    def of_owner(self, owner: str) -> list[int]:
+        """Return the places of the payloads that *owner* owns, alone or with another, ascending."""
+        self._write()
+        places = self._written.holding(orjson.dumps(owner))
+        return [place for place in places if owner in self._read(place).of]
+
+    def erased(self, places: Iterable[int]) -> Payloads[P]:
+        """Return a list in which the payloads at *places* are erased; it keeps no byte of them."""
+        self._write()
+        payloads = Payloads(self._kind)
+        payloads._written = self._written.replaced(dict.fromkeys(places, b""))
+        return payloads
 
     def __len__(self) -> int:
         return self._count

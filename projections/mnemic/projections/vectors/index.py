@@ -17,7 +17,7 @@ into a larger copy, so a view taken earlier keeps its contents.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -97,6 +97,17 @@ class VectorIndex:
         index._block_of = with_room(parts["block_of"], room, np.int64)
         index._typicalities = with_room(parts["typicalities"], room, np.int64)
         return index
+
+    def erased(self, blocks: Collection[int]) -> VectorIndex:
+        """Return an index in which the vectors of *blocks* are zero, or this one if it has none."""
+        rows = np.flatnonzero(np.isin(self.block_of, list(blocks)))
+        if not len(rows):
+            return self
+        parts = self.frozen()
+        for name in ("vectors", "squared_norms"):
+            parts[name] = parts[name].copy()
+            parts[name][rows] = 0
+        return VectorIndex.thawed(parts)
 
     # --- growth ------------------------------------------------------------------------------
 

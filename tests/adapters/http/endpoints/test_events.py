@@ -129,7 +129,7 @@ def test_writes_of_another_process_are_streamed(
 
 def test_erased_texts_are_not_streamed(client: httpx.Client) -> None:
     block = learn(client, "the secret of the harbour")["block_id"]
-    client.post(f"blocks/{block}/erase").raise_for_status()
+    client.post("erase", json={"block_ids": [block]}).raise_for_status()
     with stream(client, EVENTS) as found:
         result = take(found, 4)
     assert result[2].data["detail"] == f"{block[:8]} [erased]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_no_file_holds_a_word_of_an_erased_block(opened: Open, path: Path) -> No
     head = memory.status().version
     receipt = memory.erase(secret)
     assert left_in(path.parent) == set()
-    assert (receipt.block_id, receipt.version) == (secret, head + 1)
+    assert (receipt.block_ids, receipt.version) == ((secret,), head + 1)
     assert memory.verify().head == receipt.chain
     memory.close()
     assert left_in(path.parent) == set()
@@ -189,13 +189,36 @@ def test_an_erasure_names_the_neighbours_of_the_text_in_its_conversation(opened:
     assert memory.verify().sound
 
 
+def test_many_blocks_are_erased_in_one_command(opened: Open, path: Path) -> None:
+    memory = opened(path)
+    secret, other = busy(memory)
+    kept = memory.learn("the kettle boils").block_id
+    head = memory.status().version
+    receipt = memory.erase([secret, other, secret], command_id="gone")
+    assert (receipt.block_ids, receipt.version) == ((secret, other), head + 2)
+    assert memory.erase([secret, other, secret], command_id="gone") == receipt
+    assert memory.erase([other, kept]).version == memory.status().version == head + 3
+    assert [memory.block(each).content for each in (secret, other, kept)] == [None] * 3
+    assert left_in(path.parent) == set()
+    assert memory.verify().sound
+
+
+@pytest.mark.parametrize("wrong", [[], ["0" * 16], 7, [["a"]], ["a"] * 1001])
+def test_of_many_blocks_all_are_erased_or_none(memory: SyncMemory, wrong: Any) -> None:
+    block = memory.learn(STORY).block_id
+    before = memory.status().version
+    given = [block, *wrong] if wrong and isinstance(wrong, list) else wrong
+    assert refused(lambda: memory.erase(given)) in {"block-not-found", "field-refused"}
+    assert (memory.status().version, memory.block(block).content) == (before, STORY)
+
+
 def test_erasing_twice_writes_nothing_and_names_the_same_event(memory: SyncMemory) -> None:
     block = memory.learn(STORY).block_id
     first = memory.erase(block)
     memory.learn("something later")
     head = memory.status().version
     second = memory.erase(block)
-    assert (second.block_id, second.version) == (block, first.version)
+    assert (second.block_ids, second.version) == ((block,), first.version)
     assert memory.status().version == head
     assert refused(lambda: memory.erase("0" * 16)) == "block-not-found"
 
@@ -249,7 +272,7 @@ def test_erasing_a_space_leaves_others_and_refuses_new_text(opened: Open, path: 
     before = memory.history(limit=1000)
     receipt = memory.erase_space("default")
     assert left_in(path.parent) == set()
-    assert (receipt.block_id, receipt.version) == (None, len(before))
+    assert (receipt.block_ids, receipt.version) == ((), len(before))
     checked = memory.verify()
     assert (checked.sound, checked.events, checked.payloads) == (True, len(before) + 1, 0)
     assert other.block(kept).content == "the other space keeps its words"

@@ -7,7 +7,8 @@ Rules of this module:
    processes in the log folds them first.
 2. The state is only ever advanced by events that are in the log, or are about to be appended in the
    same hold of the lock. If that append fails, the state is dropped; what is published stays.
-3. Erasure applies to the past: a state that has folded text which is erased later is replaced.
+3. Erasure applies to the past: a state that has folded text which is erased later is replaced, by
+   one without it or, where that cannot be derived, by a new fold of the whole log.
 4. The state remembers the head, version and digest, that it was folded up to. A log that does not
    hold that head is another history: the state is dropped, and every session handle gets the error
    ``history-replaced`` once.
@@ -44,6 +45,7 @@ from mnemic.kernel.errors import (
 )
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log
+from mnemic.projections.state.erasing import erased, erased_alone
 from mnemic.projections.state.event_validation import REPLAY_ERRORS
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
@@ -287,7 +289,7 @@ class LogState:
         """
         self._known.add(head, first=events[0].version)
         if any(map(erases, events)):
-            self._erased(upto=head)
+            self._erased(events, head, is_folded=True)
             return
         self.reader.payloads.appended(payloads)
         self._advanced(head)
@@ -338,7 +340,7 @@ class LogState:
         except HistoryReplaced as error:
             raise self._dropped(error) from error
         if any(map(erases, fresh)):
-            self._erased(upto=head)
+            self._erased(fresh, head, is_folded=False)
             return
         if fresh and self.reader.payloads.unexplained(fresh[-1].version):
             self._fold_again(head)  # says what is lost
@@ -364,11 +366,13 @@ class LogState:
         self.drop()
         self._take(self.loader.fold_all(head))
 
-    def _erased(self, *, upto: Head) -> None:
-        """Discard everything derived that may hold erased text, and fold the log again.
+    def _erased(self, fresh: Sequence[Recorded], head: Head, *, is_folded: bool) -> None:
+        """Take erased text out of the state, and discard everything derived that may hold it.
 
         Args:
-            upto: Where the log ends.
+            fresh: The events after those that are published, some of which erase text.
+            head: Where the log ends with them.
+            is_folded: Whether the state has them already.
 
         Raises:
             HistoryReplaced: The log does not hold that head any more.
@@ -379,13 +383,39 @@ class LogState:
         if self.graphs is not None:
             self.graphs.erased()
         try:
-            self._fold_again(upto)
+            if self._erased_in_place(fresh, is_folded=is_folded):
+                self.reader.payloads.erased(head.version)
+                self._advanced(head)
+            else:
+                self._fold_again(head)
         except HistoryReplaced as error:
             raise self._dropped(error) from error
         if self.graphs is not None:
             self.graphs.erased()  # one may have been begun for a reader of the old snapshot
         overwrite_small_arrays()
-        self._check_holds(upto)
+        self._check_holds(head)
+
+    def _erased_in_place(self, fresh: Sequence[Recorded], *, is_folded: bool) -> bool:
+        """Replace the state by one without the erased text; return False if that is not possible.
+
+        Args:
+            fresh: The events that erase it, and others.
+            is_folded: Whether the state has them already.
+        """
+        ids = erased_alone(each.event for each in fresh)
+        if ids is None or self.reader.payloads.unexplained(fresh[-1].version):
+            return False
+        state = erased(self.state, ids)
+        if state is None:
+            return False
+        self._folded.state = state
+        try:
+            if not is_folded:
+                self.fold(fresh)
+            state.settle()
+        except REPLAY_ERRORS:
+            return False  # a fold of the whole log says which event it is
+        return True
 
     def check_foldable(self) -> None:
         """Refuse when folding the whole log would lose events that only a checkpoint still holds.

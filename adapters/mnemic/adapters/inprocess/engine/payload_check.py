@@ -14,7 +14,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.erasures import Erasures, Missing
@@ -63,6 +63,12 @@ class PayloadCheck:
     def appended(self, payloads: int) -> None:
         """Count payloads of events that this process has appended."""
         self._before += payloads
+
+    def erased(self, version: int) -> None:
+        """Count the payloads of the folded events again, after some up to *version* were erased."""
+        counted: Callable[[int], int] | None = getattr(self._log, "payload_count", None)
+        if counted is not None:
+            self._before = counted(version) - self._erasures.present_count
 
     def recorded(self, after: Head | int, upto: Head | None = None) -> Iterator[Recorded]:
         """Yield the events after *after* up to *upto*, or the log's end, for the fold."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,8 @@ from mnemic.projections.view import View
 
 BATCH_MAX = 10_000
 """Lessons of one ``learn_many``."""
+ERASED_MAX = 1_000
+"""Blocks of one ``erase``."""
 
 
 class BlockOperations(Host):
@@ -227,33 +229,43 @@ class BlockOperations(Host):
             action="archived" if outcome.events else "already_archived",
         )
 
-    @operation(
-        "POST ./blocks/{block_id}/erase", "Blocks", "admin", destructive=True, same_twice=True
-    )
-    def erase(self, block_id: str, *, command_id: str | None = None) -> ErasureReceipt:
-        """Destroy a block's text and vectors permanently, in the past too.
+    @operation("POST ./erase", "Blocks", "admin", destructive=True, same_twice=True)
+    def erase(
+        self, block_ids: Sequence[str] | str, *, command_id: str | None = None
+    ) -> ErasureReceipt:
+        """Destroy the text and vectors of blocks permanently, in the past too.
 
-        The log, its chain and the id stay. Repeating the call names the event that erased it.
+        The log, its chain and the ids stay. All are erased, or none if one of them is refused.
+        Repeating the call changes nothing and names the event that erased them.
+
+        Args:
+            block_ids: The blocks, one or up to 1,000.
+            command_id: See the class.
 
         Raises:
-            BlockNotFound: It was never learned.
+            BlockNotFound: One was never learned.
+            FieldRefused: It is not a list of ids, or too long.
             LogCorrupt: The log is damaged in the part that a checkpoint replaced on opening. An
-                erasure replays the whole log, and nothing after the damage would be left.
+                erasure removes the checkpoints, and nothing after the damage would be left.
         """
+        ids = _named(block_ids)
+        arguments = {"block_id": ids[0]} if len(ids) == 1 else {"block_ids": ids}
         self._open().log_state.check_foldable()
         outcome = self._open().execute(
-            Command("erase", {"block_id": block_id}, command_id),
-            lambda view, _: decide_erase(view, block_id),
+            Command("erase", arguments, command_id), lambda view, _: decide_erase(view, ids)
         )
-        block, version = BlockId(block_id), outcome.last
+        blocks = tuple(map(BlockId, dict.fromkeys(ids)))
+        version = outcome.last
         recorded = self._space.event_at(version)
         event = None if recorded is None else recorded.event
-        if not isinstance(event, BlockErased) or event.block_id != block:
+        if not isinstance(event, BlockErased) or event.block_id not in blocks:
             state = self._space.state
-            number = state.catalogue.numbers[block]
             whole = state.timeline.space_erased or 0
-            version = state.timeline.erased_blocks.get(number, whole)
-        return self._receipt(block, version)
+            version = max(
+                state.timeline.erased_blocks.get(state.catalogue.numbers[block], whole)
+                for block in blocks
+            )
+        return self._receipt(blocks, version)
 
     @operation("DELETE .", "Spaces", "admin", destructive=True, same_twice=True)
     def erase_space(self, confirm: str, *, command_id: str | None = None) -> ErasureReceipt:
@@ -276,11 +288,11 @@ class BlockOperations(Host):
         command = Command("erase_space", {}, command_id)
         self._open().execute(command, lambda view, _: decide_erase_space(view))
         version = self._space.snapshot().erased_at or 0
-        return self._receipt(None, version)
+        return self._receipt((), version)
 
-    def _receipt(self, block_id: BlockId | None, version: int) -> ErasureReceipt:
+    def _receipt(self, block_ids: tuple[BlockId, ...], version: int) -> ErasureReceipt:
         return ErasureReceipt(
-            block_id=block_id,
+            block_ids=block_ids,
             version=version,
             chain=self._space.digest_at(version).hex(),
             left=self._space.left,
@@ -392,3 +404,20 @@ def _identifying(lesson: Lesson | Refused) -> dict[str, Any]:
     if lesson.role is None:
         del given["role"]  # the same
     return given
+
+
+def _named(block_ids: object) -> list[str]:
+    """Return the blocks that are to be erased, at least one.
+
+    Raises:
+        FieldRefused: It is not a list of them, or too long.
+    """
+    ids = [block_ids] if isinstance(block_ids, str) else block_ids
+    if isinstance(ids, list | tuple) and 0 < len(ids) <= ERASED_MAX:
+        named = [each for each in ids if isinstance(each, str)]
+        if len(named) == len(ids):
+            return named
+    raise FieldRefused(
+        f"block_ids must be a list of 1 to {ERASED_MAX} ids, got {block_ids!r:.100}",
+        field="block_ids",
+    )

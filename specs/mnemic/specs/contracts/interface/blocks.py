@@ -179,7 +179,7 @@ class Blocks(InterfaceFixture):
     ) -> None:
         before = version_of(memory)
         receipt = plain(memory.erase(ids["tea"]))
-        assert (receipt["block_id"], receipt["version"]) == (ids["tea"], before + 1)
+        assert (receipt["block_ids"], receipt["version"]) == ([ids["tea"]], before + 1)
         assert len(bytes.fromhex(receipt["chain"])) == 32
         assert plain(memory.erase(ids["tea"])) == receipt
         for moment in (memory, memory.as_of(version=before)):

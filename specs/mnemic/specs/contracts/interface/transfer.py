@@ -209,7 +209,7 @@ class Transfer(InterfaceFixture):
         before = version_of(memory)
         receipt = plain(memory.erase_space("default"))
         assert receipt == {
-            "block_id": None,
+            "block_ids": [],
             "version": before + 1,
             "chain": plain(memory.verify())["head"],
             "left": [],

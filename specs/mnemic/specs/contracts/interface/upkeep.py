@@ -148,6 +148,15 @@ class Upkeep(InterfaceFixture):
         assert len(bytes.fromhex(found["head"])) == 32
         assert found["erased_payloads"] > 0
 
+    def test_many_blocks_are_erased_at_once(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        head = version_of(memory)
+        receipt = plain(memory.erase([ids["tea"], ids["gate"]]))
+        assert receipt["block_ids"] == [ids["tea"], ids["gate"]]
+        assert receipt["version"] == version_of(memory) == head + 2
+        assert plain(memory.block(ids["gate"]))["content"] is None
+
     # --- long operations ------------------------------------------------------------------------
 
     @needs("progress")
