@@ -152,25 +152,37 @@ class TermCounts:
             counts=tuple(own if term in kept else nothing for term, own in enumerate(self.counts)),
         )
 
-    def matches(self) -> Matches:
-        """Return the match of each document in which a term counts.
+    def only(self, terms: Sequence[int]) -> TermCounts:
+        """Return the counts of some of the terms."""
+        return evolve(
+            self,
+            documents=tuple([self.documents[term] for term in terms]),
+            counts=tuple([self.counts[term] for term in terms]),
+            bounds=tuple([self.bounds[term] for term in terms]),
+        )
 
-        As a share of the maximum reach of the question, nano-units in [0, NANO].
-        """
-        matches: list[NDArray[np.float64]] = []
-        reach = 0
+    def grid(self) -> list[NDArray[np.float64]]:
+        """Return by term the match of each document in which it counts, in grid units."""
+        found = []
         for held_by, thousandths, bound in zip(
             self.documents, self.counts, self.bounds, strict=True
         ):
             counts = thousandths / float(WHOLE)
             drag = K1 * ((1.0 - B) + B * (self.lengths[held_by] / self.mean_length))
-            matches.append(on_grid((bound * counts) / (counts + drag)))
-            reach += round(bound * GRID)
-        if not matches:
+            found.append(on_grid((bound * counts) / (counts + drag)))
+        return found
+
+    def matches(self) -> Matches:
+        """Return the match of each document in which a term counts.
+
+        As a share of the maximum reach of the question, nano-units in [0, NANO].
+        """
+        if not self.documents:
             return Matches(self.lengths[:0], self.lengths[:0])
         holding, total = summed(
-            np.concatenate(self.documents), np.concatenate(matches), len(self.lengths)
+            np.concatenate(self.documents), np.concatenate(self.grid()), len(self.lengths)
         )
+        reach = sum(round(bound * GRID) for bound in self.bounds)
         return Matches(holding, nano_each(total / max(reach, 1)))
 
     def held(self, documents: Integers) -> NDArray[np.bool_]:

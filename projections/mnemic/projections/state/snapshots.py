@@ -62,6 +62,8 @@ class VersionSnapshot:
         self._past = state.past
         self.views: dict[str, TableView] = {}
         """The tables that were needed, by name."""
+        self.kept: dict[Any, Any] = {}
+        """Cache of what was computed for all views of this version, see ``ActiveColumns``."""
         self.mappings: dict[Any, dict[Any, Any]] = {}
         """The content of the versioned maps that were needed."""
         self.known_present: Present | None = None

@@ -296,8 +296,9 @@ def _by_search(case: Case, number: int) -> WhyNot:
 
 def _missed(view: View, match: Match, searches: Sequence[str], number: int) -> str:
     """Describe how far a block was behind the last candidate of each search."""
-    match = match.over(_one(number))
-    place = int(match.places(_one(number))[0])
+    at = match.columns.of_numbers(_one(number))
+    match = match.over(at)
+    place = int(match.index(at)[0])
     found = []
     for name, values in zip(searches, match.searches, strict=True):
         last = nth_best(values, view.policy.candidates, 1)
