@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 from attrs import frozen
@@ -48,6 +48,64 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, ready for JSON."""
         return {entry.name: _plain(getattr(self, entry.name)) for entry in attrs.fields(type(self))}
+
+
+Later = tuple[Collection[str], Callable[[], Mapping[str, Any]]]
+"""Names of fields, and a function that computes all of them."""
+
+
+class Deferrable(Result):
+    """Base of results that may compute some fields when they are first read.
+
+    What computes them holds immutable values alone, so it does not matter when that is. Equality,
+    printing, hashing, copying and pickling read every field.
+    """
+
+    __slots__ = ("_later",)
+    _later: tuple[Later, ...]
+
+    @classmethod
+    def deferred(cls, *later: Later, **known: Any) -> Self:
+        """Return a result with the fields *known*, and the other ones computed later.
+
+        Args:
+            later: The other fields; together with *known* they are all of them.
+            known: Fields and their values.
+        """
+        found = cls.__new__(cls)
+        for name, value in known.items():
+            object.__setattr__(found, name, value)
+        object.__setattr__(found, "_later", later)
+        return found
+
+    if not TYPE_CHECKING:  # a type checker would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            # Called for a field that has no value yet, and for what is no field.
+            for names, compute in object.__getattribute__(self, "_later"):
+                if name in names:
+                    values = compute()
+                    for each, value in values.items():
+                        object.__setattr__(self, each, value)
+                    return values[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def completed(self) -> Self:
+        """Return this result after computing every field, for what reads them unusually."""
+        for entry in attrs.fields(type(self)):
+            getattr(self, entry.name)
+        return self
+
+    def with_fields(self, **changes: Any) -> Self:
+        """Return this result with some fields replaced; what is not computed yet stays so."""
+        later = getattr(self, "_later", ())
+        awaited = {name for names, _ in later for name in names}
+        known = {
+            entry.name: getattr(self, entry.name)
+            for entry in attrs.fields(type(self))
+            if entry.name not in awaited
+        }
+        return self.deferred(*later, **known | changes)
 
 
 def plural(count: int, noun: str) -> str:

@@ -98,6 +98,17 @@ class Ranking:
             self.via.get(number, -1),
         )
 
+    def answer_rows(self, places: list[int]) -> tuple[AnswerRow, ...]:
+        """Return the blocks at *places*, from 0."""
+        numbers, scores = self.numbers[places].tolist(), self.scores[places].tolist()
+        signals, via = self.table[:, places].T.tolist(), self.via
+        return tuple(
+            [
+                AnswerRow(number, score, tuple(values), via.get(number, -1))
+                for number, score, values in zip(numbers, scores, signals, strict=True)
+            ]
+        )
+
     def passage(self, number: int) -> tuple[int, int] | None:
         """Return the place of a block's best passage, from 0, and how many it has.
 

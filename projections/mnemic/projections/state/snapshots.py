@@ -181,6 +181,8 @@ class SnapshotCache:
         """Snapshots that were used, the latest first."""
         self._head: Present | None = None
         """The active blocks of the head, for the writer."""
+        self.rendered: dict[Any, Any] = {}
+        """Cache of texts as answers show them, see ``retrieval.lines``."""
         self._quarantined: tuple[tuple[int, int], Ints] | None = None
         """The blocks in quarantine at the head, and the edition of the map they were read from."""
         self._successions: tuple[int, Ints, Ints] = 0, NO_BLOCKS, NO_BLOCKS

@@ -372,6 +372,14 @@ class BlockView:
         numbers: list[int] = waiting[order].tolist()
         return numbers
 
+    @property
+    def waiting_count(self) -> int:
+        """How many blocks are in the inbox."""
+        count: int | None = self.kept.get("waiting")
+        if count is None:
+            count = self.kept["waiting"] = len(self.inbox())
+        return count
+
     def waiting_within(self, zone: str) -> int:
         """Return how many blocks of *zone* and of lower zones are in the inbox."""
         ceilings = self.ceilings(np.array(self.inbox(), dtype=np.int64))
