@@ -398,12 +398,16 @@ class Lexicon:
             raise ValueError("the order of terms is not kept")
         self.settle()
         pairs = list(dict.fromkeys(pairwise(wording)))
-        found = [np.zeros(0, dtype=np.int64)]
+        holding = []
         for first, second in pairs:
-            holding = self._of(first).rows[0]
-            both = holding[among(self._of(second).rows[0], holding)]
-            found.append(self._order.side_by_side(first, second, both.astype(np.int64)))
-        documents, held = np.unique(np.concatenate(found), return_counts=True)
+            rarer, other = self._of(first).rows[0], self._of(second).rows[0]
+            if len(other) < len(rarer):
+                rarer, other = other, rarer
+            holding.append(rarer[among(other, rarer)].astype(np.int64))
+        if not any(map(len, holding)):
+            return Matches(self._lengths[:0], self._lengths[:0])
+        found = self._order.side_by_side(pairs, holding)
+        documents, held = np.unique(found, return_counts=True)
         return Matches(documents, share_each(held, np.full_like(held, len(pairs))))
 
     def counts(

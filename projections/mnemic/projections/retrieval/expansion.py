@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.model.edges import NO_ANCHOR
 from mnemic.kernel.scoring.decay import edge_rates, effective_weights
 from mnemic.projections.storage.order import best_of
-from mnemic.projections.view import View
+from mnemic.projections.view import View, edges
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -29,18 +29,23 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     """
     graph, ids, columns = view.state.graph, view.state.catalogue.ids, view.columns
     count = view.policy.expansions
-    pairs = view.pairs_at(columns.numbers[seeds[:-1]])
+    pairs = graph.incident.touching(columns.numbers[seeds[:-1]])
+    pairs = pairs[edges.exist(view, pairs)]
     one = columns.of_numbers(graph.low[pairs])
     other = columns.of_numbers(graph.high[pairs])
-    from_one, from_other = seeds[one], seeds[other]
+    from_one = seeds[one]
     reached = np.where(from_one, other, one)
-    leading = (from_one != from_other) & pool[reached]
-    leading &= view.edge_rows.column("relation", pairs) != graph.relations.known("contradicts")
+    # A pair of two seeds occurs twice, and leads nowhere.
+    leading = np.flatnonzero((from_one != seeds[other]) & pool[reached])
     pairs, reached = pairs[leading], reached[leading]
+    follows = view.edge_rows.column("relation", pairs) != graph.relations.known("contradicts")
+    if not follows.all():
+        leading, pairs, reached = leading[follows], pairs[follows], reached[follows]
     if not count or not len(pairs):
-        return pairs, {}
-    seed = np.where(from_one, one, other)[leading]
-    weight = effective(view, pairs)
+        return reached[:0], {}
+    one, other = one[leading], other[leading]
+    seed = np.where(from_one[leading], one, other)
+    weight = _effective(view, pairs, one, other)
     strongest = np.full(columns.count, -1, dtype=np.int64)
     np.maximum.at(strongest, reached, weight)
     found = np.flatnonzero(strongest >= 0)
@@ -57,17 +62,12 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     return found, through
 
 
-def effective(view: View, pairs: Ints) -> Ints:
-    """Return the effective weights of existing edges at the view's hour."""
-    graph = view.state.graph
-    rates = edge_rates(
-        view.life.column("tier_rate", graph.low[pairs].astype(np.int64)),
-        view.life.column("tier_rate", graph.high[pairs].astype(np.int64)),
-        view.edge_rows.column("count", pairs),
-        view.policy,
-    )
-    anchor = view.edge_rows.column("anchor_us", pairs)
-    lasting = anchor == NO_ANCHOR
-    lasting |= view.edge_rows.column("origin", pairs) == graph.origins.known("agent")
-    idle = np.where(lasting, 0, view.point.active_us - np.where(lasting, 0, anchor))
-    return effective_weights(view.edge_rows.column("weight", pairs), rates, idle)
+def _effective(view: View, pairs: Ints, one: Ints, other: Ints) -> Ints:
+    """Return the effective weights of existing edges at the view's hour, given their ends."""
+    graph, tiers, rows = view.state.graph, view.columns.life("tier_rate"), view.edge_rows
+    rates = edge_rates(tiers[one], tiers[other], rows.column("count", pairs), view.policy)
+    anchor = rows.column("anchor_us", pairs)
+    idle = view.point.active_us - anchor
+    idle[anchor == NO_ANCHOR] = 0
+    idle[rows.column("origin", pairs) == graph.origins.known("agent")] = 0
+    return effective_weights(rows.column("weight", pairs), rates, idle)

@@ -28,8 +28,8 @@ At: TypeAlias = Ints | slice
 
 EVERY: Final = slice(None)
 
-TERMS_MAX: Final = 1024
-"""Number of terms from which on a cache starts again: the most frequent ones come first again."""
+MATCHES_MAX: Final = 2**22
+"""Number of matches that a cache of terms may hold before it starts again."""
 
 
 class ActiveColumns:
@@ -171,7 +171,7 @@ class ActiveColumns:
             kind: How they are matched; each has a cache of its own.
         """
         found: dict[Any, Any] = self._kept(("terms", kind), dict)
-        if len(found) > TERMS_MAX:
+        if len(found) * self.count > MATCHES_MAX:
             found = self._of_set["terms", kind] = {}
         return found
 

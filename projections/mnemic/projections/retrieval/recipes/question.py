@@ -49,6 +49,8 @@ UNKNOWN_REFERENCE: Final = -1
 NAME: Final = -1
 """Statistic of a term that is not searched for, since it is an author's name."""
 
+DENSE: Final = 4
+"""One in this many texts: from there on the matches of a term are added faster all together."""
 FEW: Final = 1024
 """Up to this many documents, the words of each and of its neighbours are looked up one by one."""
 
@@ -64,6 +66,24 @@ def _words(asked: Asked) -> Lazy[Words]:
 
 def _cosines(asked: Asked) -> Lazy[Ints]:
     return Lazy(lambda: np.append(cosine(asked.view, asked.vector, asked.columns.vectors), 0))
+
+
+@frozen(eq=False)
+class TermMatch:
+    """The match of one term with every searched text or passage, in grid units."""
+
+    at: Ints | None
+    """Where it counts: by place, or by passage; None: ``match`` holds all."""
+    match: Floats64
+
+    @classmethod
+    def of(cls, at: Ints, match: Floats64, units: int) -> TermMatch:
+        """Return the smaller of both forms."""
+        if DENSE * len(at) < units:
+            return cls(at, match)
+        every = np.zeros(units)
+        every[at] = match
+        return cls(None, every)
 
 
 @frozen(kw_only=True, eq=False)
@@ -249,16 +269,16 @@ class Asked:
     def searched_words(self) -> Words:
         """Search all active texts for the words."""
         columns, searched = self.columns, self.searched
+        units = self._units
+        total = np.zeros(units)
         found = self._term_matches()
-        units = len(searched.alive) if searched.is_cut else columns.count
-        if not found:
-            nothing = np.zeros(columns.count, dtype=np.int64)
-            return Words(strengths=nothing, by_passage=np.zeros(units, dtype=np.int64))
-        total = np.bincount(
-            np.concatenate([held for held, _ in found]),
-            np.concatenate([match for _, match in found]),
-            units,
-        )
+        for each in found:
+            if each.at is None:
+                total += each.match
+        sparse = [each for each in found if each.at is not None]
+        if sparse:
+            at = np.concatenate([each.at for each in sparse])
+            total += np.bincount(at, np.concatenate([each.match for each in sparse]), units)
         reach = sum(round(bound * GRID) for bound in self.counts.bounds)
         by_passage = nano_each(total / max(reach, 1))
         if not searched.is_cut:
@@ -267,11 +287,17 @@ class Asked:
         best = np.maximum.reduceat(by_passage[passages], starts) if columns.count else by_passage
         return Words(strengths=best, by_passage=by_passage)
 
-    def _term_matches(self) -> list[tuple[Ints, Floats64]]:
-        """Return where each term counts, neighbours included, and its match there in grid units.
+    @property
+    def _units(self) -> int:
+        """Number of searched texts, or passages."""
+        searched = self.searched
+        return len(searched.alive) if searched.is_cut else self.columns.count
 
-        By place, or by passage where texts are cut. Those of a term follow from the set of active
-        texts and from its statistics, so they are kept with the set.
+    def _term_matches(self) -> list[TermMatch]:
+        """Return the match of each term, neighbours included.
+
+        It follows from the set of active texts and the statistics of the term, so it is kept with
+        the set.
         """
         columns, counts = self.columns, self.counts
         totals = counts.statistics[:TOTALS]
@@ -290,7 +316,7 @@ class Asked:
                     alive = at >= 0
                 else:
                     at, alive = held, held < len(self.searched.alive)
-                found[keys[place]] = at[alive], match[alive]
+                found[keys[place]] = TermMatch.of(at[alive], match[alive], self._units)
             known |= found
         return [found[key] for key in keys]
 
