@@ -68,7 +68,7 @@ Replaced = dict[int, list[int]]
 """The predecessors of each chosen block, in the order of the chosen."""
 
 Disputes = dict[int, list[EdgeFacts]]
-"""The contradictions of each chosen block, in the order of the chosen."""
+"""The contradictions of each chosen block that has some, in the order of the chosen."""
 
 
 @frozen(kw_only=True)
@@ -142,10 +142,9 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     replaced = {row.block: view.predecessors(row.block) for row in chosen}
     contested = contested_blocks(view)
     disputes = {
-        row.block: view.related(row.block, CONTRADICTS) if row.block in contested else []
-        for row in chosen
+        row.block: view.related(row.block, CONTRADICTS) for row in chosen if row.block in contested
     }
-    counter = _counterpoints(view, disputes) if contested else []
+    counter = _counterpoints(view, disputes)
     if counter and (ranking.shares == NANO).any():
         counter = _within_shares(view, counter, limits.most(view.policy, len(ranking.guaranteed)))
     against = [shown_line(number) for number in counter if number not in disputes]
@@ -291,10 +290,15 @@ def _in_turn(
     room = _budget(policy, ranking, limits, line)
     doubts = _doubts(ranking, limits)
     for place in ranking.order():
-        reason = "min_probability" if place in doubts else room.obstacle(place)
-        if reason is None:
-            room.take(place)
-        yield place, reason
+        if place in doubts:
+            yield place, "min_probability"
+        elif room.is_full:
+            yield place, "top_k"
+        else:
+            reason = room.obstacle(place)
+            if reason is None:
+                room.take(place)
+            yield place, reason
 
 
 def _doubts(ranking: Ranking, limits: Limits) -> frozenset[int]:

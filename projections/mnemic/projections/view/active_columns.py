@@ -41,7 +41,7 @@ class ActiveColumns:
     """
 
     def __init__(self, view: BlockView, index: VectorIndex) -> None:
-        self._view = view
+        self.view = view
         self._index = index
         self.present = present = view.present
         self.numbers = present.numbers
@@ -126,14 +126,14 @@ class ActiveColumns:
         """How untypical each vector is, nano-units."""
         typicalities = self._index.typicalities
         found: Ints = self._kept(
-            ("distinct", self._view.embedder), lambda: NANO - typicalities(self.vectors)
+            ("distinct", self.view.embedder), lambda: NANO - typicalities(self.vectors)
         )
         return found
 
     @property
     def authors(self) -> Ints:
         """The author of each text."""
-        author = self._view.state.sequence.author
+        author = self.view.state.sequence.author
         found: Ints = self._kept("authors", lambda: author[self.documents])
         return found
 
@@ -152,7 +152,7 @@ class ActiveColumns:
         return found
 
     def _neighbours(self) -> tuple[Ints, Ints]:
-        links = self._view.state.sequence.links
+        links = self.view.state.sequence.links
         # Links to texts that are not active may still be appended; these have no place anyway.
         before, after = (links[:, side].take(self.documents) for side in (0, STEPS))
         return self.of_documents(before), self.of_documents(after)
@@ -160,7 +160,7 @@ class ActiveColumns:
     @property
     def lengths(self) -> Ints:
         """Terms of each text."""
-        lexicon = self._view.state.lexicon
+        lexicon = self.view.state.lexicon
         found: Ints = self._kept("lengths", lambda: lexicon.lengths.take(self.documents))
         return found
 
@@ -195,7 +195,7 @@ class ActiveColumns:
 
     def _column(self, table: str, name: str) -> Ints:
         found: Ints = self._versioned(
-            (table, name), lambda: getattr(self._view, table).column(name, self.numbers)
+            (table, name), lambda: getattr(self.view, table).column(name, self.numbers)
         )
         return found
 
@@ -204,19 +204,19 @@ class ActiveColumns:
     @property
     def ceilings(self) -> Ints:
         """The score ceiling of each block, nano-units."""
-        return self._judged("ceilings", lambda: self._view.ceilings(self.numbers))
+        return self._judged("ceilings", lambda: self.view.ceilings(self.numbers))
 
     @property
     def shares(self) -> Ints:
         """The share of an answer that each block's zone may take, nano-units."""
-        return self._judged("shares", lambda: self._view.shares(self.numbers))
+        return self._judged("shares", lambda: self.view.shares(self.numbers))
 
     def signal(self, name: str) -> Ints:
         """Return the signal ``usefulness``, ``confidence`` or ``frequency`` of each block."""
         return self._judged(name, lambda: self._discounted(name, self._signal(name)))
 
     def _signal(self, name: str) -> Ints:
-        policy = self._view.policy
+        policy = self.view.policy
         if name == "usefulness":
             alpha, beta = (self._column("evidence", each) for each in ("alpha", "beta"))
             return usefulness(policy.prior + alpha, policy.prior + beta)
@@ -225,11 +225,11 @@ class ActiveColumns:
         return self.life("confidence")
 
     def _discounted(self, name: str, values: Ints) -> Ints:
-        discounted = name in self._view.policy.zone_discounted
+        discounted = name in self.view.policy.zone_discounted
         return product_each(values, self.ceilings) if discounted else values
 
     def _judged(self, name: str, make: Callable[[], Ints]) -> Ints:
-        found: Ints = self._versioned((name, self._view.policy.id), make)
+        found: Ints = self._versioned((name, self.view.policy.id), make)
         return found
 
 

@@ -70,6 +70,9 @@ class BlockView:
         """The actor of that caller."""
         self._alone: ActiveBlocks | None = None
         """The active blocks, if the view is restricted to a subset."""
+        self._columns: Any = None
+        """The last ``ActiveColumns``, which belong to this view or to the one it was copied from.
+        """
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 

@@ -28,9 +28,8 @@ Ints = NDArray[np.int64]
 
 def index_in_force(at: BlockView) -> VectorIndex:
     """Return the vectors of the embedder in force; empty before the first promotion."""
-    if at.embedder is None:
-        return VectorIndex()
-    return at.state.indexes.get(at.embedder, VectorIndex())
+    found = None if at.embedder is None else at.state.indexes.get(at.embedder)
+    return VectorIndex() if found is None else found
 
 
 def meeting(at: BlockView, vectors: Sequence[Vector]) -> Callable[[], NeighbourCache]:

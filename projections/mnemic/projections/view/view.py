@@ -45,7 +45,10 @@ class View(BlockView):
     @property
     def columns(self) -> ActiveColumns:
         """The columns over the active blocks that a recall reads."""
-        return ActiveColumns(self, self.index)
+        known: ActiveColumns | None = self._columns
+        if known is None or known.view is not self:
+            known = self._columns = ActiveColumns(self, self.index)
+        return known
 
     # --- edges --------------------------------------------------------------------------------
 

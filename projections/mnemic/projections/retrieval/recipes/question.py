@@ -310,7 +310,9 @@ class Asked:
         missing = [place for place, key in enumerate(keys) if key not in found]
         if missing:
             spread = counts.only(missing).spread(self.searched.links, SPREAD, self.full_length)
-            for place, held, match in zip(missing, spread.documents, spread.grid(), strict=True):
+            ends = np.cumsum([len(held) for held in spread.documents])
+            matches = np.split(spread.grid(), ends[:-1])
+            for place, held, match in zip(missing, spread.documents, matches, strict=True):
                 if not self.searched.is_cut:
                     at = columns.of_documents(held)
                     alive = at >= 0
