@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
@@ -50,8 +51,9 @@ class Result:
         return {entry.name: _plain(getattr(self, entry.name)) for entry in attrs.fields(type(self))}
 
 
-Later = tuple[Collection[str], Callable[[], Mapping[str, Any]]]
-"""Names of fields, and a function that computes all of them."""
+Later = Callable[[str], Mapping[str, Any]]
+"""From the name of a field to its value, and those of others that are computed with it by the way;
+empty for what is no field."""
 
 
 class Deferrable(Result):
@@ -62,16 +64,11 @@ class Deferrable(Result):
     """
 
     __slots__ = ("_later",)
-    _later: tuple[Later, ...]
+    _later: Later
 
     @classmethod
-    def deferred(cls, *later: Later, **known: Any) -> Self:
-        """Return a result with the fields *known*, and the other ones computed later.
-
-        Args:
-            later: The other fields; together with *known* they are all of them.
-            known: Fields and their values.
-        """
+    def deferred(cls, later: Later, known: Mapping[str, Any]) -> Self:
+        """Return a result with the fields *known*; *later* computes the other ones."""
         found = cls.__new__(cls)
         for name, value in known.items():
             object.__setattr__(found, name, value)
@@ -82,13 +79,12 @@ class Deferrable(Result):
 
         def __getattr__(self, name: str) -> Any:
             # Called for a field that has no value yet, and for what is no field.
-            for names, compute in object.__getattribute__(self, "_later"):
-                if name in names:
-                    values = compute()
-                    for each, value in values.items():
-                        object.__setattr__(self, each, value)
-                    return values[name]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            values = object.__getattribute__(self, "_later")(name)
+            if name not in values:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            for each, value in values.items():
+                object.__setattr__(self, each, value)
+            return values[name]
 
     def completed(self) -> Self:
         """Return this result after computing every field, for what reads them unusually."""
@@ -98,14 +94,17 @@ class Deferrable(Result):
 
     def with_fields(self, **changes: Any) -> Self:
         """Return this result with some fields replaced; what is not computed yet stays so."""
-        later = getattr(self, "_later", ())
-        awaited = {name for names, _ in later for name in names}
-        known = {
-            entry.name: getattr(self, entry.name)
-            for entry in attrs.fields(type(self))
-            if entry.name not in awaited
-        }
-        return self.deferred(*later, **known | changes)
+        known: dict[str, Any] = {}
+        for entry in attrs.fields(type(self)):
+            with suppress(AttributeError):
+                known[entry.name] = object.__getattribute__(self, entry.name)
+        return self.deferred(getattr(self, "_later", _nothing), known | changes)
+
+
+def _nothing(name: str) -> Mapping[str, Any]:
+    """Compute no field: of results that have all."""
+    del name
+    return {}
 
 
 def plural(count: int, noun: str) -> str:

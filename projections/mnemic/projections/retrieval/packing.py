@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache, partial
-from itertools import islice, starmap, takewhile
-from typing import Any, Final
+from functools import cache, partial
+from itertools import islice, takewhile
+from typing import Any
 
 import numpy as np
-from attrs import evolve, fields, frozen
+from attrs import evolve, frozen
 
 from mnemic.kernel.decisions.recalling import Asked, Found, among, propensity
 from mnemic.kernel.decisions.restatement import CONTRADICTS, SUPERSEDING
-from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, Exploration
+from mnemic.kernel.events import Answer, AnswerRow, Exploration
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.tokens import EstimatedTokens
-from mnemic.kernel.numeric.arithmetic import NANO, product
+from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.rendering import Dispute, render_line
 from mnemic.kernel.results import (
     ContradictedPair,
-    Contribution,
     Dropped,
     RecallResult,
     Replacement,
-    ScoredBlock,
     unit,
 )
 from mnemic.kernel.scoring.probability import NO
@@ -41,17 +39,15 @@ from mnemic.projections.retrieval.abstention import (
     doubtful,
     judged,
 )
+from mnemic.projections.retrieval.answer_blocks import Weighing, answer_blocks
 from mnemic.projections.retrieval.budget import Budget
 from mnemic.projections.retrieval.filters import Where, eligible, obstacle
 from mnemic.projections.retrieval.lines import (
-    BestPassage,
     Line,
-    Shown,
     contested_blocks,
     is_live,
     lines,
     live_ends,
-    shown,
 )
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, digest
 from mnemic.projections.retrieval.recipes import Recipe
@@ -153,45 +149,43 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     text = _text(shown_lines, against, limits)
     if not text and judgment.verdict and limits.counter.count(NOTHING) <= limits.budget:
         text = NOTHING
-    tokens = map(limits.counter.count, shown_lines)
-    block = partial(
-        _scored,
+    blocks = answer_blocks(
         view,
-        weights=(
-            inquiry.frame.weights(asked=inquiry.query is not None),
-            inquiry.recipe.weights(view.policy),
-        ),
-        inquiry=inquiry,
-        best=best,
-        doubtful=judgment.verdict == NO,
-        by_chance=by_chance,
+        Weighing.of(view.policy, inquiry.recipe, inquiry.frame, asked=inquiry.query is not None),
+        zip(chosen, shown_lines, strict=True),
+        marks=lambda row, line: {
+            "doubtful": judgment.verdict == NO,
+            "was_explored": view.id(row.block) == by_chance,
+            "passage": _passage(best(row.block)),
+            "tokens": limits.counter.count(line),
+        },
     )
     never_scored = tuple(_never_scored(view, inquiry, replaced))
     digest = digest_of(view, chosen)
-    result = RecallResult.deferred(
-        (("dropped",), lambda: {"dropped": (*starmap(_dropped, runners_up), *never_scored)}),
-        query=inquiry.query,
-        frame=inquiry.frame.name,
-        blocks=tuple(map(block, chosen, tokens)),
-        counterpoints=tuple([block_result(view, number) for number in counter]),
-        text=text,
-        tokens=limits.counter.count(text),
-        token_budget=limits.budget,
-        decision_id=None,
-        version=view.point.version,
-        hour=view.point.hour,
-        digest=digest,
-        policy_id=view.policy.id,
-        retriever="exact" if ranking.near is None else "ann",
-        answerable=_optional(judgment.answerable),
-        verdict=judgment.verdict,
-        superseded=tuple(_replaced(view, replaced)),
-        contradictions=tuple(_contradictions(view, disputes)),
-        waiting=view.waiting_count,
-        propensity=unit(propensity(explored)),
-        warnings=(),
-        suggested_connections=(),
-    )
+    known = {
+        "query": inquiry.query,
+        "frame": inquiry.frame.name,
+        "blocks": blocks,
+        "counterpoints": tuple([block_result(view, number) for number in counter]),
+        "text": text,
+        "tokens": limits.counter.count(text),
+        "token_budget": limits.budget,
+        "decision_id": None,
+        "version": view.point.version,
+        "hour": view.point.hour,
+        "digest": digest,
+        "policy_id": view.policy.id,
+        "retriever": "exact" if ranking.near is None else "ann",
+        "answerable": _optional(judgment.answerable),
+        "verdict": judgment.verdict,
+        "superseded": tuple(_replaced(view, replaced)),
+        "contradictions": tuple(_contradictions(view, disputes)),
+        "waiting": view.waiting_count,
+        "propensity": unit(propensity(explored)),
+        "warnings": (),
+        "suggested_connections": (),
+    }
+    result = RecallResult.deferred(partial(_dropped_field, runners_up, never_scored), known)
 
     def record() -> tuple[Asked, Found]:
         found = Found(
@@ -375,8 +369,15 @@ def _choose(
     return sorted(chosen), dropped
 
 
-def _dropped(block: BlockId, score: int, reason: str) -> Dropped:
-    return Dropped(id=block, score=score / NANO, reason=reason)
+def _dropped_field(
+    runners_up: Sequence[RunnerUpRow], never_scored: tuple[Dropped, ...], name: str
+) -> dict[str, Any]:
+    if name != "dropped":
+        return {}
+    scored = [
+        Dropped(id=block, score=score / NANO, reason=reason) for block, score, reason in runners_up
+    ]
+    return {"dropped": (*scored, *never_scored)}
 
 
 def _never_scored(view: View, inquiry: Inquiry, replaced: Replaced) -> Iterator[Dropped]:
@@ -463,122 +464,10 @@ def _disputed(view: View, disputes: Disputes) -> list[str]:
     ]
 
 
-_LATER: Final = frozenset({"contributions", "relevance_parts"})
-_SOON: Final = frozenset(each.name for each in fields(ScoredBlock)) - _LATER - {"id"}
-
-
-def _scored(
-    view: View,
-    row: AnswerRow,
-    tokens: int,
-    *,
-    inquiry: Inquiry,
-    best: BestPassage,
-    weights: tuple[Sequence[int], Sequence[int]],
-    doubtful: bool,
-    by_chance: BlockId | None,
-) -> ScoredBlock:
-    """Return a block of an answer, whose fields are computed when they are read.
-
-    They hold nothing of the view, which may move on.
-    """
-    block, recipe, known = view.id(row.block), inquiry.recipe, shown(view, row.block)
-    via = view.id(row.via) if row.via >= 0 else None
-    place, passages = best(row.block) or (0, 1)
-    marks = {
-        "doubtful": doubtful,
-        "was_expanded": row.via >= 0,
-        "expanded_via": via,
-        "was_explored": block == by_chance,
-        "passage": place + 1 if passages > 1 else None,
-        "tokens": tokens,
-    }
-    return ScoredBlock.deferred(
-        (_SOON, lambda: _plain_fields(known, row, recipe) | marks),
-        (
-            _LATER,
-            lambda: {
-                "contributions": contributions(SIGNALS, weights[0], row.signals),
-                "relevance_parts": relevance_parts(recipe, weights[1], row),
-            },
-        ),
-        id=block,
-    )
-
-
-def _plain_fields(shown: Shown, row: AnswerRow, recipe: Recipe) -> dict[str, Any]:
-    """Return the fields of a block of an answer that say what it is and how it was scored."""
-    values = [value / NANO for value in row.signals]
-    signal = dict(zip((*SIGNALS, *recipe.parts), values, strict=True))
-    known = {name: value for name, value in signal.items() if value >= 0}
-    return {
-        "content": shown.content,
-        "category": shown.category,
-        "tags": shown.tags,
-        "zone": shown.zone,
-        "source": shown.source,
-        "actor": shown.actor,
-        "author": shown.author,
-        "thread": shown.thread,
-        "created_at": shown.created_at,
-        "composite_score": row.score / NANO,
-        "relevance_score": known.get("relevance", 0.0),
-        "recency_score": signal["recency"],
-        "usefulness_score": signal["usefulness"],
-        "confidence_score": signal["confidence"],
-        "frequency_score": signal["frequency"],
-        "centrality_score": known.get("centrality"),
-        "reinforcement_score": known.get("reinforcement"),
-        "lexical_score": known.get("lexical", 0.0),
-        "cosine_score": known.get("cosine", 0.0),
-        "probability": known.get("probability"),
-    }
-
-
-def contributions(
-    names: Sequence[str], weights: Sequence[int], values: Sequence[int]
-) -> tuple[Contribution, ...]:
-    """Return what each of *names* contributes: its value, its weight and their product.
-
-    Args:
-        names: Signals or parts.
-        weights: Nano-units; entries with weight 0 are left out.
-        values: Nano-units, at least as many as names.
-    """
-    return tuple(
-        [
-            _contribution(name, weight, value)
-            for name, weight, value in zip(names, weights, values, strict=False)
-            if weight
-        ]
-    )
-
-
-@lru_cache(maxsize=4096)
-def _contribution(name: str, weight: int, value: int) -> Contribution:
-    """Return one contribution; most are of the same few values, such as 0 and 1."""
-    return Contribution(
-        signal=name,
-        value=value / NANO,
-        weight=weight / NANO,
-        contribution=product(weight, value) / NANO,
-    )
-
-
-def relevance_parts(
-    recipe: Recipe, weights: Sequence[int], row: AnswerRow
-) -> tuple[Contribution, ...]:
-    """Return the parts of a block's match strength; empty without a question.
-
-    Args:
-        recipe: The recipe of the answer.
-        weights: Those of its parts under the policy.
-        row: The block.
-    """
-    values = row.signals[len(SIGNALS) :]
-    if not values or values[0] < 0:
-        return ()
-    return contributions(recipe.parts, weights, values)
+def _passage(best: tuple[int, int] | None) -> int | None:
+    """Return the number of the best passage, from 1; None if the text has only one."""
+    place, passages = best or (0, 1)
+    return place + 1 if passages > 1 else None
 
 
 def _optional(value: int) -> float | None:
