@@ -160,7 +160,7 @@ def test_rare_words_alone_do_not_match() -> None:
     talk.say("ocarinas whistle", category="knowledge")
     match = talk.match("bees")
     assert match.strength.tolist() > [0]
-    assert match.candidates(talk.view()).tolist() == []
+    assert not match.candidates(talk.view()).any()
 
 
 # --- corrections ------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_nothing_matches_where_every_text_is_archived() -> None:
     talk.forget(0)
     match = talk.match("bees in May", vector=(1.0, 0.0))
     assert [part.tolist() for part in match.rows(np.arange(0))] == [[]] * len(CURRENT.parts)
-    assert match.candidates(talk.view()).tolist() == []
+    assert not match.candidates(talk.view()).any()
 
 
 def test_an_erased_text_does_not_match() -> None:

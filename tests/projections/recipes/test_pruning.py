@@ -95,8 +95,8 @@ def plainly(asked: Asked, near: set[int], sizes: Sizes) -> list[int]:
         ),
     )
     words = counts.spread(asked.view.state.sequence.links, question.SPREAD)
-    parts = [part.tolist() for part in asked.parts(asked.pool)]
-    lexical = words.strengths(asked.view.documents(asked.pool)[1]).tolist()
+    parts = [part.tolist() for part in asked.parts(asked.places)]
+    lexical = words.strengths(asked.columns.documents[asked.places]).tolist()
     weights = question.weights(asked.view.policy)
     rows = {
         number: (found, *rest)
@@ -251,10 +251,10 @@ def questions(draw: st.DrawFn) -> tuple[Asked, Adjustment]:
 def test_a_scan_finds_what_scoring_every_block_does(drawn: tuple[Asked, Adjustment]) -> None:
     asked, adjustment = drawn
     view = asked.view
-    whole = exact_scoring.seen(asked, adjustment, asked.pool)
+    whole = exact_scoring.seen(asked, adjustment, asked.places)
     scan = exact_scoring.scanned(asked, adjustment)
     assert scan.candidates(view).tolist() == whole.candidates(view).tolist()
     assert scan.curve == whole.curve
     assert values_of(scan, scan.numbers) == values_of(whole, scan.numbers)
-    everything = scan.over(asked.pool)
+    everything = scan.over(asked.columns.listed(asked.places))
     assert values_of(everything, asked.pool) == values_of(whole, asked.pool)

@@ -46,6 +46,8 @@ _EXP_SMALLEST: Final = -746.0
 """Below this every exponential rounds to 0.0 (the last that does not is at -745.13...)."""
 _ROOT_HALF: Final = float.fromhex("0x1.6a09e667f3bcdp-1")
 _INT64_SPAN: Final = 2.0**63
+_FAR_FROM_SPAN: Final = 9e9
+"""Numbers below it have nano-units within 64 bits."""
 
 # Taylor's 1/n!, n = 14 .. 2. On |r| <= ln(2)/2 the first term left out is below 1e-19.
 _EXP_TERMS: Final = tuple(1.0 / math.factorial(n) for n in range(14, 1, -1))
@@ -175,13 +177,19 @@ def nano(x: float) -> int:
 
 def nano_each(x: Floats) -> Integers:
     """Return `nano` of every element of *x*."""
+    scaled = x * 1e9 if (np.abs(x) < _FAR_FROM_SPAN).all() else _within_span(x)
+    return np.rint(scaled).astype(np.int64)
+
+
+def _within_span(x: Floats) -> Floats:
+    """Return *x* in nano-units, not yet rounded, if every element has some."""
     with np.errstate(over="ignore"):
         scaled = x * 1e9
     if not (np.abs(scaled) < _INT64_SPAN).all():
         if not np.isfinite(x).all():
             raise ValueError("an array with NaN or infinity has no nano-units: pass finite numbers")
         raise OverflowError("nano-units of an array exceed 64 bits: pass at most 9.2e9")
-    return np.rint(scaled).astype(np.int64)
+    return scaled
 
 
 def weighted(weights: Sequence[int], signals: Sequence[int]) -> int:

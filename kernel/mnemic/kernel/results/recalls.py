@@ -14,7 +14,7 @@ from mnemic.kernel.model.identity import (
 )
 from mnemic.kernel.rendering import cited, escaped, labelled, quoted, render_line
 from mnemic.kernel.results.blocks import Block, ContradictedPair, Origin, Replacement
-from mnemic.kernel.results.shape import Result, plural
+from mnemic.kernel.results.shape import Deferrable, Result, plural
 
 
 @frozen(kw_only=True, str=False)
@@ -32,7 +32,7 @@ class Contribution(Result):
 
 
 @frozen(kw_only=True, str=False)
-class ScoredBlock(Result):
+class ScoredBlock(Deferrable):
     """One returned block, with the signals that explain its score."""
 
     id: BlockId
@@ -149,7 +149,7 @@ class SuggestedConnection(Result):
 
 
 @frozen(kw_only=True, str=False)
-class RecallResult(Result):
+class RecallResult(Deferrable):
     """Answer of a recall: the blocks, why each was returned, and a text to put into a prompt."""
 
     query: str | None

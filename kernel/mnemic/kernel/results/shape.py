@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 from attrs import frozen
@@ -48,6 +49,62 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, ready for JSON."""
         return {entry.name: _plain(getattr(self, entry.name)) for entry in attrs.fields(type(self))}
+
+
+Later = Callable[[str], Mapping[str, Any]]
+"""From the name of a field to its value, and those of others that are computed with it by the way;
+empty for what is no field."""
+
+
+class Deferrable(Result):
+    """Base of results that may compute some fields when they are first read.
+
+    What computes them holds immutable values alone, so it does not matter when that is. Equality,
+    printing, hashing, copying and pickling read every field.
+    """
+
+    __slots__ = ("_later",)
+    _later: Later
+
+    @classmethod
+    def deferred(cls, later: Later, known: Mapping[str, Any]) -> Self:
+        """Return a result with the fields *known*; *later* computes the other ones."""
+        found = cls.__new__(cls)
+        for name, value in known.items():
+            object.__setattr__(found, name, value)
+        object.__setattr__(found, "_later", later)
+        return found
+
+    if not TYPE_CHECKING:  # a type checker would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            # Called for a field that has no value yet, and for what is no field.
+            values = object.__getattribute__(self, "_later")(name)
+            if name not in values:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            for each, value in values.items():
+                object.__setattr__(self, each, value)
+            return values[name]
+
+    def completed(self) -> Self:
+        """Return this result after computing every field, for what reads them unusually."""
+        for entry in attrs.fields(type(self)):
+            getattr(self, entry.name)
+        return self
+
+    def with_fields(self, **changes: Any) -> Self:
+        """Return this result with some fields replaced; what is not computed yet stays so."""
+        known: dict[str, Any] = {}
+        for entry in attrs.fields(type(self)):
+            with suppress(AttributeError):
+                known[entry.name] = object.__getattribute__(self, entry.name)
+        return self.deferred(getattr(self, "_later", _nothing), known | changes)
+
+
+def _nothing(name: str) -> Mapping[str, Any]:
+    """Compute no field: of results that have all."""
+    del name
+    return {}
 
 
 def plural(count: int, noun: str) -> str:

@@ -49,6 +49,11 @@ class Searched:
     texts: Rows | None = None
     """The text of each passage; None: texts are not cut."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether passages are searched, not whole texts."""
+        return self.first is not None
+
     def of(self, documents: Integers) -> tuple[Integers, Integers]:
         """Return the passages of *documents*, and the place of the first one of each."""
         if self.first is None:

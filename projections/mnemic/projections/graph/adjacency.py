@@ -91,15 +91,21 @@ class Incidence:
 
     def of(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the pairs of several blocks, ascending; a pair of two of them occurs twice."""
+        pairs = self.touching(blocks)
+        pairs.sort()
+        return pairs
+
+    def touching(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the pairs of several blocks, in any order; a pair of two of them occurs twice."""
         lazy, since = self._parts
         first, ends = lazy.value
         known = blocks[blocks + 1 < len(ends)]
-        sizes = ends[known + 1] - ends[known]
-        within = range_places(ends[known], sizes)
-        late = chain.from_iterable(map(since.get, blocks.tolist(), repeat(())))
-        early = first[within].astype(np.int64)
-        pairs = np.concatenate((early, np.fromiter(late, dtype=np.int64)))
-        pairs.sort()
+        begins = ends[known]
+        early = range_places(begins, ends[known + 1] - begins)
+        pairs: NDArray[np.int64] = first[early].astype(np.int64)
+        if since:
+            late = chain.from_iterable(map(since.get, blocks.tolist(), repeat(())))
+            pairs = np.concatenate((pairs, np.fromiter(late, dtype=np.int64)))
         return pairs
 
     def first(self, block: int) -> Rows:

@@ -415,16 +415,25 @@ class Lexicon:
             raise ValueError("the order of terms is not kept")
         self.settle()
         pairs = list(dict.fromkeys(pairwise(wording)))
-        found = [np.zeros(0, dtype=np.int64)]
+        holding = []
         for first, second in pairs:
-            holding = self._of(first).rows[0]
-            both = holding[among(self._of(second).rows[0], holding)]
-            found.append(self._order.side_by_side(first, second, both.astype(np.int64)))
-        documents, held = np.unique(np.concatenate(found), return_counts=True)
+            rarer, other = self._of(first).rows[0], self._of(second).rows[0]
+            if len(other) < len(rarer):
+                rarer, other = other, rarer
+            holding.append(rarer[among(other, rarer)].astype(np.int64))
+        if not any(map(len, holding)):
+            return Matches(self._lengths[:0], self._lengths[:0])
+        found = self._order.side_by_side(pairs, holding)
+        documents, held = np.unique(found, return_counts=True)
         return Matches(documents, share_each(held, np.full_like(held, len(pairs))))
 
     def counts(
-        self, terms: Sequence[str | Variants], alive: Mask, *, recorded: Sequence[int] = ()
+        self,
+        terms: Sequence[str | Variants],
+        alive: Mask,
+        *,
+        recorded: Sequence[int] = (),
+        held: dict[Any, tuple[Integers, Integers]] | None = None,
     ) -> TermCounts:
         """Return how often each of *terms* occurs in each document, excluding dead ones.
 
@@ -434,13 +443,21 @@ class Lexicon:
             alive: As for `search`; it is not written to afterwards.
             recorded: The statistics of an earlier count of the same terms, to be used in place of
                 those of the remaining texts.
+            held: Cache of the documents that hold each term, and how often, under this mask.
         Raises:
             ValueError: *alive* is longer than the documents added.
         """
         if alive.size > len(self):
             raise ValueError(f"a mask of {alive.size} for {len(self)} documents")
         self.settle()
-        found = [self._held(term, alive) for term in terms]
+        found = []
+        for term in terms:
+            known = None if held is None else held.get(term)
+            if known is None:
+                known = self._held(term, alive)
+                if held is not None:
+                    held[term] = known
+            found.append(known)
         statistics = tuple(recorded) or (
             *self._under(alive),
             *(documents.size for documents, _ in found),

@@ -32,6 +32,10 @@ SPARSE: Final = 128
 """Sorting one key takes as long as scanning this many documents."""
 
 
+NONE: Final = -1
+"""The neighbour of a document where there is none."""
+
+
 def on_grid(match: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return matches as integers in grid units, whose sums are exact in any order."""
     return np.rint(match * GRID)
@@ -66,45 +70,56 @@ class TermCounts:
             full_length: Terms of a document from which on its neighbours count less, the longer it
                 is, by ``full_length`` / length; None: they always count in full.
         """
+        if not self.documents:
+            return self
         links, parts = _reach(links, shares)
-        documents, counts = [], []
-        for term, (holding, own) in enumerate(zip(self.documents, self.counts, strict=True)):
-            # A neighbour's neighbour is the text itself, so giving is the same as receiving. NONE
-            # is -1 and writes to the slot before the first document.
-            given = np.concatenate((holding, links.take(holding, axis=0).ravel()))
-            amount = np.concatenate((own * WHOLE, (own[:, None] * parts).ravel()))
-            reached, total = summed(given + 1, amount, len(self.lengths) + 1)
-            # A link may lead to a document that was added since these were counted.
-            known = slice(*np.searchsorted(reached, (1, len(self.lengths) + 1)))
-            found, received = reached[known] - 1, total[known].astype(np.int64)
-            if full_length is not None:
-                self._damp(found, received, term, full_length)
-            documents.append(found)
-            counts.append(received // WHOLE)
-        return evolve(self, documents=tuple(documents), counts=tuple(counts))
+        count, terms = len(self.lengths) + 1, len(self.documents)
+        holding, own = np.concatenate(self.documents), np.concatenate(self.counts)
+        # One row of slots per term; NONE writes to the slot before the first document.
+        sizes = [len(each) for each in self.documents]
+        rows: Integers = np.repeat(np.arange(terms) * count + 1, sizes)
+        # A neighbour's neighbour is the text itself, so giving is the same as receiving.
+        near: Integers = np.concatenate((holding[:, None], links.take(holding, axis=0)), axis=1)
+        # A link may lead to a document that was added since these were counted.
+        near[near >= len(self.lengths)] = NONE
+        amount = own[:, None] * np.concatenate(((WHOLE,), parts))
+        reached, total = summed((near + rows[:, None]).ravel(), amount.ravel(), terms * count)
+        term, found = np.divmod(reached, count)
+        inside = np.flatnonzero(found)
+        term, found = term[inside], found[inside] - 1
+        received = total[inside].astype(np.int64)
+        if full_length is not None:
+            self._damp(found, received, full_length, (holding + rows, own, reached[inside]))
+        ends = np.searchsorted(term, np.arange(1, terms))
+        return evolve(
+            self,
+            documents=tuple(np.split(found, ends)),
+            counts=tuple(np.split(received // WHOLE, ends)),
+        )
 
     def _damp(
         self,
         documents: Integers,
         received: Integers,
-        term: int,
         full_length: int,
+        held: tuple[Integers, Integers, Integers],
     ) -> None:
         """Take from *received* what neighbours of long documents give too much, rounded down.
 
         Args:
-            documents: Where a term counts, ascending.
-            received: Its count in each of them, millionths, neighbours included; changed in place.
-            term: The term.
+            documents: Where terms count.
+            received: Their counts there, millionths, neighbours included; changed in place.
             full_length: As for ``spread``.
+            held: Keys of the documents that hold a term themselves, ascending, the counts in
+                these, and the keys of *documents*.
         """
         lengths = self.lengths.take(documents)
         long = np.flatnonzero(lengths > full_length)
-        if not len(long):
+        keys, own, wanted = held
+        if not len(long) or not len(keys):
             return
-        own = self.counts[term]
-        at = places(self.documents[term], documents[long])
-        mine = np.where(at >= 0, own.take(at), 0) * WHOLE if len(own) else np.zeros_like(at)
+        at = places(keys, wanted[long])
+        mine = np.where(at >= 0, own.take(at), 0) * WHOLE
         received[long] = mine + (received[long] - mine) * full_length // lengths[long]
 
     def around(
@@ -122,12 +137,12 @@ class TermCounts:
         near = np.concatenate((documents[:, None], links.take(documents, axis=0)), axis=1)
         worth = np.concatenate(((WHOLE,), parts))
         found, counts = [], []
-        for term, (holding, own) in enumerate(zip(self.documents, self.counts, strict=True)):
+        for holding, own in zip(self.documents, self.counts, strict=True):
             at = places(holding, near.ravel()).reshape(near.shape)
             held = np.where(at >= 0, own.take(at), 0) if len(own) else np.zeros_like(near)
             total = (held @ worth).astype(np.int64, copy=False)
             if full_length is not None:
-                self._damp(documents, total, term, full_length)
+                self._damp(documents, total, full_length, (holding, own, documents))
             reached = np.flatnonzero(total)
             found.append(documents[reached])
             counts.append(total[reached] // WHOLE)
@@ -152,25 +167,35 @@ class TermCounts:
             counts=tuple(own if term in kept else nothing for term, own in enumerate(self.counts)),
         )
 
+    def only(self, terms: Sequence[int]) -> TermCounts:
+        """Return the counts of some of the terms."""
+        return evolve(
+            self,
+            documents=tuple([self.documents[term] for term in terms]),
+            counts=tuple([self.counts[term] for term in terms]),
+            bounds=tuple([self.bounds[term] for term in terms]),
+        )
+
+    def grid(self) -> NDArray[np.float64]:
+        """Return the match of each term with each document in which it counts, in grid units.
+
+        Term by term, as in ``documents``.
+        """
+        counts = np.concatenate(self.counts) / float(WHOLE)
+        bounds = np.repeat(self.bounds, [len(each) for each in self.counts])
+        lengths = self.lengths.take(np.concatenate(self.documents))
+        drag = K1 * ((1.0 - B) + B * (lengths / self.mean_length))
+        return on_grid((bounds * counts) / (counts + drag))
+
     def matches(self) -> Matches:
         """Return the match of each document in which a term counts.
 
         As a share of the maximum reach of the question, nano-units in [0, NANO].
         """
-        matches: list[NDArray[np.float64]] = []
-        reach = 0
-        for held_by, thousandths, bound in zip(
-            self.documents, self.counts, self.bounds, strict=True
-        ):
-            counts = thousandths / float(WHOLE)
-            drag = K1 * ((1.0 - B) + B * (self.lengths[held_by] / self.mean_length))
-            matches.append(on_grid((bound * counts) / (counts + drag)))
-            reach += round(bound * GRID)
-        if not matches:
+        if not self.documents:
             return Matches(self.lengths[:0], self.lengths[:0])
-        holding, total = summed(
-            np.concatenate(self.documents), np.concatenate(matches), len(self.lengths)
-        )
+        holding, total = summed(np.concatenate(self.documents), self.grid(), len(self.lengths))
+        reach = sum(round(bound * GRID) for bound in self.bounds)
         return Matches(holding, nano_each(total / max(reach, 1)))
 
     def held(self, documents: Integers) -> NDArray[np.bool_]:

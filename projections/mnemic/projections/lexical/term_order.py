@@ -48,16 +48,29 @@ class TermOrder:
         self._order.extend(list(map(self._terms.number, terms)))
         self._begins.append(len(self._order))
 
-    def side_by_side(self, first: str, second: str, documents: Integers) -> Integers:
-        """Return those of *documents*, ascending, in which *second* follows directly on *first*."""
-        wanted = self._terms.known(first), self._terms.known(second)
-        if -1 in wanted or not len(documents):
-            return documents[:0]
-        begins = self._begins.values[documents]
-        sizes = self._begins.values[documents + 1] - begins
-        ends = np.cumsum(sizes)
-        terms = self._order.values[range_places(begins, sizes)]
-        at = np.flatnonzero((terms[:-1] == wanted[0]) & (terms[1:] == wanted[1]))
-        owner = np.searchsorted(ends, at, side="right")
-        places: Integers = np.unique(owner[at + 1 < ends[owner]])
-        return documents[places]
+    def side_by_side(
+        self, pairs: Sequence[tuple[str, str]], documents: Sequence[Integers]
+    ) -> Integers:
+        """Return the documents in which the second term of a pair follows directly on the first.
+
+        Args:
+            pairs: Pairs of terms.
+            documents: For each pair the documents to look at.
+        Returns:
+            A document as often as there are pairs that it holds side by side.
+        """
+        sizes = [len(each) for each in documents]
+        together = np.concatenate(documents)
+        begins = self._begins.values[together]
+        lengths = self._begins.values[together + 1] - begins
+        terms = self._order.values[range_places(begins, lengths)]
+        owner = np.repeat(np.arange(len(together)), lengths)
+        first, second = (
+            np.repeat([self._terms.known(pair[side]) for pair in pairs], sizes)[owner[:-1]]
+            for side in (0, 1)
+        )
+        held = (terms[:-1] == first) & (terms[1:] == second) & (owner[:-1] == owner[1:])
+        places = owner[:-1][held]
+        # The same pair may occur again in a document.
+        found: Integers = together[places[np.flatnonzero(np.diff(places, prepend=-1))]]
+        return found

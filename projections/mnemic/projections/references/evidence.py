@@ -147,10 +147,10 @@ def _found(ranking: Ranking, depth: int) -> dict[int, int]:
     room = Budget(ranking, places=depth, tokens=0, cost=lambda _: 0)
     found: list[int] = []
     for place in ranking.order():
-        if ranking.table[place][0] >= RELEVANCE_MIN and room.obstacle(place) is None:
+        if ranking.table[0, place] >= RELEVANCE_MIN and room.obstacle(place) is None:
             room.take(place)
             found.append(place)
-    return {int(ranking.numbers[place]): int(ranking.table[place][0]) for place in sorted(found)}
+    return {int(ranking.numbers[place]): int(ranking.table[0, place]) for place in sorted(found)}
 
 
 def _brought(ranking: Ranking, seeds: list[int]) -> Iterator[int]:

@@ -55,6 +55,11 @@ class Budget:
             for share in np.unique(ranking.shares[ranking.shares < NANO]).tolist()
         ]
 
+    @property
+    def is_full(self) -> bool:
+        """Whether every place is taken."""
+        return not self._places
+
     def obstacle(self, place: int) -> str | None:
         """Return the limit that excludes the block at *place* of the ranking; None: it fits.
 

@@ -7,54 +7,67 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.model.edges import NO_ANCHOR
 from mnemic.kernel.scoring.decay import edge_rates, effective_weights
-from mnemic.projections.storage.order import ranked
-from mnemic.projections.storage.sorted_arrays import among
-from mnemic.projections.view import View
+from mnemic.projections.storage.order import best_of
+from mnemic.projections.view import View, edges
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
-def expand(view: View, seeds: Ints, pool: Ints) -> dict[int, int]:
+def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]:
     """Return the best neighbours of the seeds, each with the seed whose edge brought it in.
 
     Ranked by effective edge weight, ties by id of the neighbour, then of the seed. An edge with the
     relation ``contradicts`` is not followed: its other end is a counterpoint, not support.
+
+    Args:
+        view: The view.
+        seeds: Mask of the seeds, see ``ActiveColumns.mask``.
+        pool: Mask of the eligible blocks.
+    Returns:
+        The places of the neighbours, and by number which seed each was found by.
     """
-    graph, ids = view.state.graph, view.state.catalogue.ids
-    pairs = view.pairs_at(seeds)
-    relation = view.edge_rows.column("relation", pairs)
-    pairs = pairs[relation != graph.relations.known("contradicts")]
-    low, high = graph.low[pairs].astype(np.int64), graph.high[pairs].astype(np.int64)
-    seed, other = np.where(among(seeds, low), (low, high), (high, low))
-    leading = ~among(seeds, other) & among(pool, other)
-    seed, other, weight = seed[leading], other[leading], effective(view, pairs[leading])
-    reached, which = np.unique(other, return_inverse=True)
-    strongest = np.full(len(reached), -1, dtype=np.int64)
-    np.maximum.at(strongest, which, weight)
+    graph, ids, columns = view.state.graph, view.state.catalogue.ids, view.columns
     count = view.policy.expansions
-    if not count or not len(reached):
-        return {}
-    best = ranked(strongest, reached, ids, k=count)
-    through: dict[int, list[int]] = {number: [] for number in reached[best].tolist()}
-    is_best = np.zeros(len(reached), dtype=np.bool_)
-    is_best[best] = True
-    leading = is_best[which] & (weight == strongest[which])
-    for number, by in zip(other[leading].tolist(), seed[leading].tolist(), strict=True):
-        through[number].append(by)
-    return {number: min(seeds_of, key=ids.__getitem__) for number, seeds_of in through.items()}
+    pairs = graph.incident.touching(columns.numbers[seeds[:-1]])
+    pairs = pairs[edges.exist(view, pairs)]
+    one = columns.of_numbers(graph.low[pairs])
+    other = columns.of_numbers(graph.high[pairs])
+    from_one = seeds[one]
+    reached = np.where(from_one, other, one)
+    # A pair of two seeds occurs twice, and leads nowhere.
+    leading = np.flatnonzero((from_one != seeds[other]) & pool[reached])
+    pairs, reached = pairs[leading], reached[leading]
+    follows = view.edge_rows.column("relation", pairs) != graph.relations.known("contradicts")
+    if not follows.all():
+        leading, pairs, reached = leading[follows], pairs[follows], reached[follows]
+    if not count or not len(pairs):
+        return reached[:0], {}
+    one, other = one[leading], other[leading]
+    seed = np.where(from_one[leading], one, other)
+    weight = _effective(view, pairs, one, other)
+    strongest = np.full(columns.count, -1, dtype=np.int64)
+    np.maximum.at(strongest, reached, weight)
+    found = np.flatnonzero(strongest >= 0)
+    if len(found) > count:
+        found = found[best_of(strongest[found] + 1, columns.numbers[found], ids, k=count)]
+    is_best = columns.mask(found)
+    leads = is_best[reached] & (weight == strongest[reached])
+    through: dict[int, int] = {}
+    ends = columns.numbers[reached[leads]].tolist(), columns.numbers[seed[leads]].tolist()
+    for number, by in zip(*ends, strict=True):
+        known = through.get(number)
+        if known is None or ids[by] < ids[known]:
+            through[number] = by
+    return found, through
 
 
-def effective(view: View, pairs: Ints) -> Ints:
-    """Return the effective weights of existing edges at the view's hour."""
-    graph = view.state.graph
-    rates = edge_rates(
-        view.life.column("tier_rate", graph.low[pairs].astype(np.int64)),
-        view.life.column("tier_rate", graph.high[pairs].astype(np.int64)),
-        view.edge_rows.column("count", pairs),
-        view.policy,
-    )
-    anchor = view.edge_rows.column("anchor_us", pairs)
-    lasting = anchor == NO_ANCHOR
-    lasting |= view.edge_rows.column("origin", pairs) == graph.origins.known("agent")
-    idle = np.where(lasting, 0, view.point.active_us - np.where(lasting, 0, anchor))
-    return effective_weights(view.edge_rows.column("weight", pairs), rates, idle)
+def _effective(view: View, pairs: Ints, one: Ints, other: Ints) -> Ints:
+    """Return the effective weights of existing edges at the view's hour, given their ends."""
+    graph, tiers, rows = view.state.graph, view.columns.life("tier_rate"), view.edge_rows
+    rates = edge_rates(tiers[one], tiers[other], rows.column("count", pairs), view.policy)
+    anchor = rows.column("anchor_us", pairs)
+    idle = view.point.active_us - anchor
+    idle[anchor == NO_ANCHOR] = 0
+    idle[rows.column("origin", pairs) == graph.origins.known("agent")] = 0
+    return effective_weights(rows.column("weight", pairs), rates, idle)

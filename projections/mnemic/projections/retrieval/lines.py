@@ -7,11 +7,12 @@ The tokens of a line decide which blocks fit into an answer, so a recipe fixes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
+from attrs import frozen
 
 from mnemic.kernel.decisions.restatement import CONTRADICTS
 from mnemic.kernel.model import identity
@@ -33,6 +34,60 @@ BestPassage: TypeAlias = Callable[[int], tuple[int, int] | None]
 none is better than another."""
 
 
+RENDERED_MAX: Final = 8192
+"""Number of texts that stay rendered."""
+
+
+@frozen(eq=False)
+class Shown:
+    """A block as answers show it: everything but what depends on the question."""
+
+    content: str
+    category: str
+    tags: tuple[str, ...]
+    zone: str
+    source: str
+    actor: str
+    author: str | None
+    thread: str | None
+    created_at: str | None
+    passages: int
+    """Number of passages of the text; 0 if there is no text."""
+    lines: dict[int, str]
+    """The lines that cite it, by the passage shown, from 1, or 0 for all of it."""
+
+
+def shown(view: View, number: int) -> Shown:
+    """Return a block as answers show it; cached for the row of the block that is in force."""
+    cached = view.state.past.rendered
+    key = number, view.life.row(number)
+    found: Shown | None = cached.get(key)
+    if found is None:
+        if len(cached) > RENDERED_MAX:
+            cached.clear()
+        found = cached[key] = _shown(view, number)
+    return found
+
+
+def _shown(view: View, number: int) -> Shown:
+    text = view.text(number)
+    words = text if isinstance(text, BlockText) else None
+    created = view.life.get("created_us", number)
+    return Shown(
+        content=text.content if isinstance(text, BlockText) else placeholder(text),
+        category=view.category(number),
+        tags=view.tags(number),
+        zone=view.zone(number),
+        source=view.source(number),
+        actor=view.actor(number),
+        author=words.author if words else None,
+        thread=words.thread if words else None,
+        created_at=None if created == UNKNOWN else iso(created),
+        passages=len(passages(words.content)) if words else 0,
+        lines={},
+    )
+
+
 def lines(view: View, recipe: Recipe, best: BestPassage) -> tuple[Line, Line]:
     """Return functions from a block to the line that a reader sees and to that which it costs.
 
@@ -44,44 +99,59 @@ def lines(view: View, recipe: Recipe, best: BestPassage) -> tuple[Line, Line]:
         best: The best passage of each block, by which a long text is cited.
     """
     if not recipe.graded:
-        seen = cache(lambda number: render_line(cited_block(view, number)))
-        return seen, cache(partial(_former, view))
-    marked = bool(len(view.contradictions()))
-    seen = cache(lambda number: render_line(cited_block(view, number, best, marked=marked)))
+        return partial(_line, view, None, ()), cache(partial(_former, view))
+    contested = contested_blocks(view)
+    seen = partial(_line, view, best, contested)
     return seen, seen
 
 
-def cited_block(
-    view: View, number: int, best: BestPassage | None = None, *, marked: bool = False
-) -> Cited:
-    """Return a block as a reader sees it.
+def _line(view: View, best: BestPassage | None, contested: Collection[int], number: int) -> str:
+    """Return the line of a block; *contested* are those that may have to name newer ones."""
+    known = shown(view, number)
+    passage = _passage(view, number, known, best)
+    if number in contested:
+        against = _contradicting(view, number)
+        return render_line(_cited(view, number, known, passage=passage, against=against))
+    line = known.lines.get(passage)
+    if line is None:
+        line = render_line(_cited(view, number, known, passage=passage, against=()))
+        known.lines[passage] = line
+    return line
 
-    Args:
-        view: The view.
-        number: The block.
-        best: The best passage of each block, by which a long text is cited; None: it is cited as a
-            whole.
-        marked: Whether newer blocks that contradict it are named.
-    """
+
+def _passage(view: View, number: int, known: Shown, best: BestPassage | None) -> int:
+    """Return which passage of a text is cited, from 1; 0: all of it."""
+    if best is None or not known.passages:
+        return 0
+    place, count = best(number) or (0, known.passages)
+    return place + 1 if count > view.policy.passages_whole else 0
+
+
+def _cited(view: View, number: int, known: Shown, *, passage: int, against: Sequence[int]) -> Cited:
     text = view.text(number)
     words = text if isinstance(text, BlockText) else None
-    content, passage = words.content if words else None, None
-    if words and best is not None:
-        place, count = best(number) or (0, len(passages(words.content)))
-        if count > view.policy.passages_whole:
-            content, passage = passages(words.content)[place], place + 1
-    created = view.life.get("created_us", number)
+    content = words.content if words else None
+    if words and passage:
+        content = passages(words.content)[passage - 1]
     return cited(
         view.id(number),
         content,
-        zone=view.zone(number),
-        actor=view.actor(number),
+        zone=known.zone,
+        actor=known.actor,
         author=(words.author or role_of(None, words.metadata)) if words else None,
-        created_at=None if created == UNKNOWN else iso(created),
-        contradicted_by=map(view.id, _contradicting(view, number)) if marked else (),
-        passage=passage,
+        created_at=known.created_at,
+        contradicted_by=map(view.id, against),
+        passage=passage or None,
         is_lost=isinstance(text, Lost),
     )
+
+
+def contested_blocks(view: View) -> frozenset[int]:
+    """Return the blocks with an edge of contradiction."""
+    found: frozenset[int] = view.columns.derived(
+        "contested", lambda: frozenset(view.contradictions().ravel().tolist())
+    )
+    return found
 
 
 def _contradicting(view: View, number: int) -> list[int]:

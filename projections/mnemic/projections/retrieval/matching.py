@@ -82,7 +82,7 @@ def best_match(
     if not len(pool):
         return None
     words = np.minimum(NANO, product_each(plain.lexical(view, query, pool), WORDS_GAIN))
-    cosines = plain.cosine(view, vector, pool)
+    cosines = plain.cosine(view, vector, view.vectors_of(pool))
     strengths = weighted_each((WORDS_SHARE, NANO - WORDS_SHARE), (words, cosines))
     best = int(strengths.max())
     place = min(np.flatnonzero(strengths == best).tolist(), key=lambda at: view.id(int(pool[at])))

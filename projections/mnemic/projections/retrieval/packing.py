@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import islice, takewhile
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
 
 from mnemic.kernel.decisions.recalling import Asked, Found, among, propensity
 from mnemic.kernel.decisions.restatement import CONTRADICTS, SUPERSEDING
-from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, Exploration
+from mnemic.kernel.events import Answer, AnswerRow, Exploration
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
-from mnemic.kernel.model.texts import BlockText, placeholder
+from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.tokens import EstimatedTokens
-from mnemic.kernel.numeric.arithmetic import NANO, product
+from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.rendering import Dispute, render_line
 from mnemic.kernel.results import (
     ContradictedPair,
-    Contribution,
     Dropped,
     RecallResult,
     Replacement,
-    ScoredBlock,
     unit,
 )
 from mnemic.kernel.scoring.probability import NO
-from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.statements import relation
-from mnemic.kernel.timestamps import Instant, iso
+from mnemic.kernel.timestamps import Instant
 from mnemic.projections.retrieval.abstention import (
     HEADINGS,
     NOTHING,
@@ -41,21 +39,32 @@ from mnemic.projections.retrieval.abstention import (
     doubtful,
     judged,
 )
+from mnemic.projections.retrieval.answer_blocks import Weighing, answer_blocks
 from mnemic.projections.retrieval.budget import Budget
 from mnemic.projections.retrieval.filters import Where, eligible, obstacle
-from mnemic.projections.retrieval.lines import BestPassage, Line, is_live, lines, live_ends
+from mnemic.projections.retrieval.lines import (
+    Line,
+    contested_blocks,
+    is_live,
+    lines,
+    live_ends,
+)
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, digest
 from mnemic.projections.retrieval.recipes import Recipe
+from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import block_result, origin_with
+from mnemic.projections.view.block_results import block_result
 
 COUNTER_HEADING = "But mind:"
+
+RunnerUpRow = tuple[BlockId, int, str]
+"""A block that was scored and not included, its score, and the reason."""
 
 Replaced = dict[int, list[int]]
 """The predecessors of each chosen block, in the order of the chosen."""
 
 Disputes = dict[int, list[EdgeFacts]]
-"""The contradictions of each chosen block, in the order of the chosen."""
+"""The contradictions of each chosen block that has some, in the order of the chosen."""
 
 
 @frozen(kw_only=True)
@@ -94,14 +103,24 @@ class Limits:
         return max(policy.top_k, wide, guaranteed)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False)
 class Packed:
     """An answer, and what ``decide_recall`` records of it."""
 
-    asked: Asked
-    found: Found
     result: RecallResult
     """Without its decision id, which is added with the record."""
+    record: Lazy[tuple[Asked, Found]]
+    """Computed only if the answer is recorded."""
+
+    @property
+    def asked(self) -> Asked:
+        """The question of the record."""
+        return self.record.value[0]
+
+    @property
+    def found(self) -> Found:
+        """The answer of the record."""
+        return self.record.value[1]
 
 
 def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Packed:
@@ -114,71 +133,78 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     judgment = judged(view.policy, inquiry.recipe, ranking)
     limits = evolve(limits, heading=judgment.heading)
     explored, by_chance = _settled(view, ranking, limits, line)
-    places, dropped = _choose(view, ranking, limits, line)
-    answer = _answer(view, ranking, places)
-    chosen = answer.rows
+    places, runners_up = _choose(view, ranking, limits, line)
+    chosen = ranking.answer_rows(places)
     replaced = {row.block: view.predecessors(row.block) for row in chosen}
-    disputes = {row.block: view.related(row.block, CONTRADICTS) for row in chosen}
+    contested = contested_blocks(view)
+    disputes = {
+        row.block: view.related(row.block, CONTRADICTS) for row in chosen if row.block in contested
+    }
     counter = _counterpoints(view, disputes)
     if counter and (ranking.shares == NANO).any():
         counter = _within_shares(view, counter, limits.most(view.policy, len(ranking.guaranteed)))
     against = [shown_line(number) for number in counter if number not in disputes]
     against += _disputed(view, disputes)
-    text = _text([shown_line(row.block) for row in chosen], against, limits)
+    shown_lines = [shown_line(row.block) for row in chosen]
+    text = _text(shown_lines, against, limits)
     if not text and judgment.verdict and limits.counter.count(NOTHING) <= limits.budget:
         text = NOTHING
-    tokens = [limits.counter.count(shown_line(row.block)) for row in chosen]
-    scored = partial(
-        _scored,
+    blocks = answer_blocks(
         view,
-        inquiry,
-        best=best,
-        weights=inquiry.frame.weights(asked=inquiry.query is not None),
-        part_weights=inquiry.recipe.weights(view.policy),
+        Weighing.of(view.policy, inquiry.recipe, inquiry.frame, asked=inquiry.query is not None),
+        zip(chosen, shown_lines, strict=True),
+        marks=lambda row, line: {
+            "doubtful": judgment.verdict == NO,
+            "was_explored": view.id(row.block) == by_chance,
+            "passage": _passage(best(row.block)),
+            "tokens": limits.counter.count(line),
+        },
     )
-    blocks = map(scored, chosen, tokens)
-    result = RecallResult(
-        query=inquiry.query,
-        frame=inquiry.frame.name,
-        blocks=tuple(
-            evolve(each, was_explored=each.id == by_chance, doubtful=judgment.verdict == NO)
-            if by_chance is not None or judgment.verdict == NO
-            else each
-            for each in blocks
-        ),
-        dropped=(*dropped, *_never_scored(view, inquiry, replaced)),
-        counterpoints=tuple(block_result(view, number) for number in counter),
-        text=text,
-        tokens=limits.counter.count(text),
-        token_budget=limits.budget,
-        decision_id=None,
-        version=view.point.version,
-        hour=view.point.hour,
-        digest=digest_of(view, answer),
-        policy_id=view.policy.id,
-        retriever="exact" if ranking.near is None else "ann",
-        answerable=_optional(judgment.answerable),
-        verdict=judgment.verdict,
-        superseded=tuple(_replaced(view, replaced)),
-        contradictions=tuple(_contradictions(view, disputes)),
-        waiting=len(view.inbox()),
-        propensity=unit(propensity(explored)),
-    )
-    found = Found(
-        answer=answer,
-        digest=result.digest,
-        answerable=judgment.answerable,
-        verdict=judgment.verdict,
-        version=view.point.version,
-        at=Instant(view.point.active_us, view.point.instant_us),
-        policy_id=view.policy.id,
-        embedder=view.embedder,
-        recipe=_method_name(inquiry.recipe, limits.counter),
-        near=ranking.near,
-        explored=explored,
-        statistics=ranking.statistics if inquiry.recipe.graded else (),
-    )
-    return Packed(asked=_asked(inquiry, limits), found=found, result=result)
+    never_scored = tuple(_never_scored(view, inquiry, replaced))
+    digest = digest_of(view, chosen)
+    known = {
+        "query": inquiry.query,
+        "frame": inquiry.frame.name,
+        "blocks": blocks,
+        "counterpoints": tuple([block_result(view, number) for number in counter]),
+        "text": text,
+        "tokens": limits.counter.count(text),
+        "token_budget": limits.budget,
+        "decision_id": None,
+        "version": view.point.version,
+        "hour": view.point.hour,
+        "digest": digest,
+        "policy_id": view.policy.id,
+        "retriever": "exact" if ranking.near is None else "ann",
+        "answerable": _optional(judgment.answerable),
+        "verdict": judgment.verdict,
+        "superseded": tuple(_replaced(view, replaced)),
+        "contradictions": tuple(_contradictions(view, disputes)),
+        "waiting": view.waiting_count,
+        "propensity": unit(propensity(explored)),
+        "warnings": (),
+        "suggested_connections": (),
+    }
+    result = RecallResult.deferred(partial(_dropped_field, runners_up, never_scored), known)
+
+    def record() -> tuple[Asked, Found]:
+        found = Found(
+            answer=_answer(view, ranking, places, chosen),
+            digest=digest,
+            answerable=judgment.answerable,
+            verdict=judgment.verdict,
+            version=view.point.version,
+            at=Instant(view.point.active_us, view.point.instant_us),
+            policy_id=view.policy.id,
+            embedder=view.embedder,
+            recipe=_method_name(inquiry.recipe, limits.counter),
+            near=ranking.near,
+            explored=explored,
+            statistics=ranking.statistics if inquiry.recipe.graded else (),
+        )
+        return _asked(inquiry, limits), found
+
+    return Packed(result=result, record=Lazy(record))
 
 
 def _method_name(recipe: Recipe, counter: TokenCounter) -> str:
@@ -209,27 +235,27 @@ def select(
     limits = evolve(limits, heading=judgment.heading)
     _, line = lines(view, inquiry.recipe, ranking.passage)
     places, _ = _choose(view, ranking, limits, line)
-    return _answer(view, ranking, places), judgment
+    return _answer(view, ranking, places, ranking.answer_rows(places)), judgment
 
 
-def _answer(view: View, ranking: Ranking, places: list[int]) -> Answer:
+def _answer(view: View, ranking: Ranking, places: list[int], rows: tuple[AnswerRow, ...]) -> Answer:
     kept = set(places)
     most = view.policy.runners_up
     best = range(min(len(ranking), len(kept) + most))
     return Answer(
-        rows=tuple([ranking.row(place) for place in places]),
+        rows=rows,
         runners_up=ranking.runners_up([place for place in best if place not in kept][:most]),
     )
 
 
-def digest_of(view: View, answer: Answer) -> str:
-    """Return the digest of an ordered answer with its scores, 16 hex characters."""
-    return digest([(view.id(row.block), row.score) for row in answer.rows])
+def digest_of(view: View, rows: Sequence[AnswerRow]) -> str:
+    """Return the digest of the ordered rows of an answer with their scores, 16 hex characters."""
+    return digest([(view.id(row.block), row.score) for row in rows])
 
 
 def decided(result: RecallResult, decision: DecisionId) -> RecallResult:
     """Return *result* with the id of its record."""
-    return evolve(result, decision_id=decision)
+    return result.with_fields(decision_id=decision)
 
 
 def choices(
@@ -258,10 +284,15 @@ def _in_turn(
     room = _budget(policy, ranking, limits, line)
     doubts = _doubts(ranking, limits)
     for place in ranking.order():
-        reason = "min_probability" if place in doubts else room.obstacle(place)
-        if reason is None:
-            room.take(place)
-        yield place, reason
+        if place in doubts:
+            yield place, "min_probability"
+        elif room.is_full:
+            yield place, "top_k"
+        else:
+            reason = room.obstacle(place)
+            if reason is None:
+                room.take(place)
+            yield place, reason
 
 
 def _doubts(ranking: Ranking, limits: Limits) -> frozenset[int]:
@@ -321,10 +352,10 @@ def _settled(
 
 def _choose(
     view: View, ranking: Ranking, limits: Limits, line: Line
-) -> tuple[list[int], list[Dropped]]:
+) -> tuple[list[int], list[RunnerUpRow]]:
     """Return the places of the included blocks, best first, and the runners-up."""
     chosen: list[int] = []
-    dropped: list[Dropped] = []
+    dropped: list[RunnerUpRow] = []
     for place, reason in choices(view.policy, ranking, limits, line):
         if reason is None:
             chosen.append(place)
@@ -334,8 +365,19 @@ def _choose(
                 break
             continue  # top_k is reached, but not the budget: a shorter text may still fit
         block = view.id(int(ranking.numbers[place]))
-        dropped.append(Dropped(id=block, score=int(ranking.scores[place]) / NANO, reason=reason))
+        dropped.append((block, int(ranking.scores[place]), reason))
     return sorted(chosen), dropped
+
+
+def _dropped_field(
+    runners_up: Sequence[RunnerUpRow], never_scored: tuple[Dropped, ...], name: str
+) -> dict[str, Any]:
+    if name != "dropped":
+        return {}
+    scored = [
+        Dropped(id=block, score=score / NANO, reason=reason) for block, score, reason in runners_up
+    ]
+    return {"dropped": (*scored, *never_scored)}
 
 
 def _never_scored(view: View, inquiry: Inquiry, replaced: Replaced) -> Iterator[Dropped]:
@@ -422,94 +464,10 @@ def _disputed(view: View, disputes: Disputes) -> list[str]:
     ]
 
 
-def _scored(
-    view: View,
-    inquiry: Inquiry,
-    row: AnswerRow,
-    tokens: int,
-    *,
-    best: BestPassage,
-    weights: Sequence[int],
-    part_weights: Sequence[int],
-) -> ScoredBlock:
-    text = view.text(row.block)
-    place, passages = best(row.block) or (0, 1)
-    created = view.life.get("created_us", row.block)
-    values = [value / NANO for value in row.signals]
-    signal = dict(zip((*SIGNALS, *inquiry.recipe.parts), values, strict=True))
-    known = {name: value for name, value in signal.items() if value >= 0}
-    return ScoredBlock(
-        id=view.id(row.block),
-        content=text.content if isinstance(text, BlockText) else placeholder(text),
-        category=view.category(row.block),
-        tags=view.tags(row.block),
-        **origin_with(view, row.block, text),
-        thread=text.thread if isinstance(text, BlockText) else None,
-        created_at=None if created == UNKNOWN else iso(created),
-        composite_score=row.score / NANO,
-        relevance_score=known.get("relevance", 0.0),
-        recency_score=signal["recency"],
-        usefulness_score=signal["usefulness"],
-        confidence_score=signal["confidence"],
-        frequency_score=signal["frequency"],
-        centrality_score=known.get("centrality"),
-        reinforcement_score=known.get("reinforcement"),
-        lexical_score=known.get("lexical", 0.0),
-        cosine_score=known.get("cosine", 0.0),
-        probability=known.get("probability"),
-        contributions=contributions(SIGNALS, weights, row.signals),
-        relevance_parts=relevance_parts(inquiry.recipe, part_weights, row),
-        was_expanded=row.via >= 0,
-        expanded_via=view.id(row.via) if row.via >= 0 else None,
-        passage=place + 1 if passages > 1 else None,
-        tokens=tokens,
-    )
-
-
-def contributions(
-    names: Sequence[str], weights: Sequence[int], values: Sequence[int]
-) -> tuple[Contribution, ...]:
-    """Return what each of *names* contributes: its value, its weight and their product.
-
-    Args:
-        names: Signals or parts.
-        weights: Nano-units; entries with weight 0 are left out.
-        values: Nano-units, at least as many as names.
-    """
-    return tuple(
-        [
-            _contribution(name, weight, value)
-            for name, weight, value in zip(names, weights, values, strict=False)
-            if weight
-        ]
-    )
-
-
-@lru_cache(maxsize=4096)
-def _contribution(name: str, weight: int, value: int) -> Contribution:
-    """Return one contribution; most are of the same few values, such as 0 and 1."""
-    return Contribution(
-        signal=name,
-        value=value / NANO,
-        weight=weight / NANO,
-        contribution=product(weight, value) / NANO,
-    )
-
-
-def relevance_parts(
-    recipe: Recipe, weights: Sequence[int], row: AnswerRow
-) -> tuple[Contribution, ...]:
-    """Return the parts of a block's match strength; empty without a question.
-
-    Args:
-        recipe: The recipe of the answer.
-        weights: Those of its parts under the policy.
-        row: The block.
-    """
-    values = row.signals[len(SIGNALS) :]
-    if not values or values[0] < 0:
-        return ()
-    return contributions(recipe.parts, weights, values)
+def _passage(best: tuple[int, int] | None) -> int | None:
+    """Return the number of the best passage, from 1; None if the text has only one."""
+    place, passages = best or (0, 1)
+    return place + 1 if passages > 1 else None
 
 
 def _optional(value: int) -> float | None:

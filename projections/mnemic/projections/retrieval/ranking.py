@@ -31,8 +31,9 @@ from mnemic.projections.retrieval.expansion import expand
 from mnemic.projections.retrieval.filters import Eligibility, eligible
 from mnemic.projections.retrieval.recipes import Match, Recipe
 from mnemic.projections.retrieval.signals import signals
-from mnemic.projections.storage.order import Ids, ranked, ranked_within
+from mnemic.projections.storage.order import Ids, ranked, settle_ties
 from mnemic.projections.view import View
+from mnemic.projections.view.active_columns import At
 
 Ints = NDArray[np.int64]
 
@@ -67,7 +68,7 @@ class Ranking:
     numbers: Ints
     scores: Ints
     table: Ints
-    """One row per block, one column per signal and part, nano-units; -1 where not computed."""
+    """One row per signal and part, one column per block, nano-units; -1 where not computed."""
     via: dict[int, int]
     """By block: the block whose edge brought it in."""
     guaranteed: frozenset[int]
@@ -93,8 +94,19 @@ class Ranking:
         return AnswerRow(
             number,
             int(self.scores[place]),
-            tuple(self.table[place].tolist()),
+            tuple(self.table[:, place].tolist()),
             self.via.get(number, -1),
+        )
+
+    def answer_rows(self, places: list[int]) -> tuple[AnswerRow, ...]:
+        """Return the blocks at *places*, from 0."""
+        numbers, scores = self.numbers[places].tolist(), self.scores[places].tolist()
+        signals, via = self.table[:, places].T.tolist(), self.via
+        return tuple(
+            [
+                AnswerRow(number, score, tuple(values), via.get(number, -1))
+                for number, score, values in zip(numbers, scores, signals, strict=True)
+            ]
         )
 
     def passage(self, number: int) -> tuple[int, int] | None:
@@ -108,7 +120,7 @@ class Ranking:
     def evidence(self, recipe: Recipe, places: Ints | slice = slice(None)) -> Ints:
         """Return the parts that make a probability, shape (parts, places), nano-units."""
         at = [len(SIGNALS) + recipe.parts.index(name) for name in EVIDENCE]
-        return self.table[places].T[at]
+        return self.table[at][:, places]
 
     def runners_up(self, places: Sequence[int]) -> tuple[RunnerUp, ...]:
         """Return the blocks at *places*, from 0, in the short form used for dropped blocks."""
@@ -157,26 +169,32 @@ def rank(view: View, inquiry: Inquiry) -> Ranking:
     if found.match is None or not inquiry.recipe.graded:
         return found
     column = len(SIGNALS) + inquiry.recipe.parts.index("probability")
-    return evolve(found, probabilities=found.table[:, column])
+    return evolve(found, probabilities=found.table[column])
 
 
 def _all_ranked(view: View, inquiry: Inquiry) -> Ranking:
+    pool = eligible(view, inquiry.eligibility)
+    if inquiry.vector is not None and inquiry.near is None and pool is view.present.numbers:
+        view = view.multiplied_by(inquiry.vector)
+    everything = _ranked(view, inquiry, pool)
     apart = view.unlimited()
-    everything = _ranked(view, inquiry)
     if apart is None:
         return everything
     # The approximate search covers all blocks; for a subset, every vector is looked at.
     apart = apart.knowing(inquiry.statistics[1:])
-    return _merged(view, inquiry, everything, _ranked(apart, evolve(inquiry, near=None)))
+    own = evolve(inquiry, near=None)
+    return _merged(view, inquiry, everything, _ranked(apart, own, eligible(apart, own.eligibility)))
 
 
-def _ranked(view: View, inquiry: Inquiry) -> Ranking:
-    """Return every scored block, ranked among all that are active."""
-    pool = eligible(view, inquiry.eligibility)
+def _ranked(view: View, inquiry: Inquiry, pool: Ints) -> Ranking:
+    """Return every scored block of *pool*, ranked among all that are active."""
+    columns = view.columns
+    eligible_at = columns.places(pool)
     guaranteed = pool[:0]
     if inquiry.frame.always_tags:
         guaranteed = pool[view.promised(pool, inquiry.frame.always_tags)]
-    match, via, numbers = None, {}, pool
+    match, at = None, eligible_at
+    via: dict[int, int] = {}
     if inquiry.query is not None:
         match = inquiry.recipe.match(
             view,
@@ -186,22 +204,26 @@ def _ranked(view: View, inquiry: Inquiry) -> Ranking:
             near=inquiry.near,
             asked_by=inquiry.asked_by,
         )
-        seeds = view.union(match.candidates(view), guaranteed)
-        via = expand(view, seeds, pool)
-        numbers = view.union(seeds, np.array(list(via), dtype=np.int64))
-        match = match.over(numbers)
-    scores, table = _scored(view, inquiry, match, numbers)
+        chosen = match.candidates(view)
+        if len(guaranteed):
+            chosen[columns.places(guaranteed)] = True
+        neighbours, via = expand(view, chosen, columns.mask(eligible_at))
+        chosen[neighbours] = True
+        at = np.flatnonzero(chosen[:-1])
+        match = match.over(at)
+    scores, table = _scored(view, inquiry, match, at)
+    numbers = columns.numbers_at(at)
     order = best_first(
         view.state.catalogue.ids, numbers, scores, _strengths(inquiry, match, numbers)
     )
     return Ranking(
         numbers=numbers[order],
         scores=scores[order],
-        table=table[order],
+        table=table[:, order],
         via=via,
         guaranteed=frozenset(guaranteed.tolist()),
         match=match,
-        shares=view.shares(numbers[order]),
+        shares=columns.shares[at][order],
         turns=np.arange(len(numbers)),
     )
 
@@ -210,7 +232,7 @@ def _strengths(inquiry: Inquiry, match: Match | None, numbers: Ints) -> Ints | N
     """Return the strengths that decide between equal scores; None: only ids do."""
     if match is None or not inquiry.recipe.graded:
         return None
-    return match.strength[match.places(numbers)]
+    return match.strength[match.index(match.columns.of_numbers(numbers))]
 
 
 def best_first(ids: Ids, numbers: Ints, scores: Ints, strengths: Ints | None) -> Ints:
@@ -224,12 +246,13 @@ def best_first(ids: Ids, numbers: Ints, scores: Ints, strengths: Ints | None) ->
     """
     if not len(numbers):
         return numbers
-    order = ranked(scores, numbers, ids, k=len(numbers))
-    ordered = scores[order]
-    if strengths is None or not (ordered[1:] == ordered[:-1]).any():
-        return order
-    groups = np.unique(-scores, return_inverse=True)[1]
-    return ranked_within(groups, strengths, numbers, ids, k=len(numbers))
+    if strengths is None:
+        return ranked(scores, numbers, ids, k=len(numbers))
+    order = np.lexsort((-strengths, -scores))
+    by_score, by_strength = scores[order], strengths[order]
+    tie = (by_score[1:] == by_score[:-1]) & (by_strength[1:] == by_strength[:-1])
+    settle_ties(order, tie, numbers, ids)
+    return order
 
 
 def _merged(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -> Ranking:
@@ -252,7 +275,7 @@ def _merged(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -
     return Ranking(
         numbers=merged,
         scores=scores[order],
-        table=np.concatenate((apart.table, everything.table[limited]))[order],
+        table=np.concatenate((apart.table, everything.table[:, limited]), axis=1)[:, order],
         via=apart.via | brought,
         guaranteed=everything.guaranteed,
         match=everything.match,
@@ -285,20 +308,20 @@ def digest(ids_and_scores: list[tuple[BlockId, int]]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def _scored(view: View, inquiry: Inquiry, match: Match | None, numbers: Ints) -> tuple[Ints, Ints]:
-    """Return the score of each block, and its signals and parts as a row of a table."""
-    parts = [np.full_like(numbers, NOT_COMPUTED)] * len(inquiry.recipe.parts)
-    relevance = None
+def _scored(view: View, inquiry: Inquiry, match: Match | None, at: At) -> tuple[Ints, Ints]:
+    """Return the score of each block, and its signals and parts as columns of a table."""
+    count = view.columns.size(at)
+    missing = np.full(count, NOT_COMPUTED, dtype=np.int64)
+    parts, relevance, fresh = [missing] * len(inquiry.recipe.parts), None, None
     if match is not None:
-        places = match.places(numbers)
-        parts = list(match.rows(places))
-        relevance = match.relevance(places)
-    fresh = None
-    if match is not None and inquiry.frame.recency_clock == view.policy.relevance_recency_clock:
-        fresh = dict(zip(inquiry.recipe.parts, parts, strict=True)).get("freshness")
-    values = signals(view, inquiry.frame, numbers, relevance, known_recency=fresh)
+        positions = match.index(view.columns.listed(at))
+        parts = list(match.rows(positions))
+        relevance = match.relevance(positions)
+        if inquiry.frame.recency_clock == view.policy.relevance_recency_clock:
+            fresh = dict(zip(inquiry.recipe.parts, parts, strict=True)).get("freshness")
+    values = signals(view, inquiry.frame, at, relevance, known_recency=fresh)
     weights = inquiry.frame.weights(asked=match is not None)
-    used = [np.zeros_like(numbers) if value is None else value for value in values]
-    missing = np.full_like(numbers, NOT_COMPUTED)
+    nothing = np.zeros(count, dtype=np.int64)
+    used = [nothing if value is None else value for value in values]
     stored = [missing if value is None else value for value in values]
-    return composites(weights, used), np.array([*stored, *parts]).T
+    return composites(weights, used), np.array([*stored, *parts])

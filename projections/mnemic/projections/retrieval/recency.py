@@ -16,6 +16,7 @@ from mnemic.kernel.numeric.arithmetic import (
 )
 from mnemic.kernel.scoring.signals import UNKNOWN, age_recencies
 from mnemic.projections.view import View
+from mnemic.projections.view.active_columns import At
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -29,31 +30,33 @@ _DECAY: Final = _EXACT.astype(np.float32)
 _RISE: Final = np.diff(_EXACT).astype(np.float32)
 
 
-def recency(view: View, clock: str, numbers: Ints) -> Ints:
+def recency(view: View, clock: str, at: At) -> Ints:
     """Return the recency of each block, nano-units.
 
     Args:
         view: The view, whose point is now.
         clock: ``active``: decay of the block since it was last reinforced, in active hours.
             ``created``: by its age in days.
-        numbers: The blocks.
+        at: The blocks.
     """
+    columns = view.columns
     if clock == "active":
-        idle = view.point.active_us - view.strength.column("reinforced_us", numbers)
-        return decayed_each(view.strength.column("rate", numbers), idle)
-    created = view.life.column("created_us", numbers)
+        idle = view.point.active_us - columns.strength("reinforced_us")[at]
+        return decayed_each(columns.strength("rate")[at], idle)
+    created = columns.life("created_us")[at]
     return age_recencies(created, view.point.instant_us, view.policy)
 
 
-def rough_recency(view: View, clock: str, numbers: Ints) -> Floats:
+def rough_recency(view: View, clock: str, at: At) -> Floats:
     """Return ``recency`` as fractions, at most 1e-6 away: faster, for very many blocks."""
+    columns = view.columns
     if clock == "active":
-        idle = view.point.active_us - view.strength.column("reinforced_us", numbers)
-        exponent = view.strength.column("rate", numbers).astype(np.float32)
+        idle = view.point.active_us - columns.strength("reinforced_us")[at]
+        exponent = columns.strength("rate")[at].astype(np.float32)
         exponent *= np.maximum(idle, 0).astype(np.float32)
         exponent *= np.float32(1 / (NANO * MICROS_PER_HOUR))
         return _rough_decay(exponent)
-    policy, created = view.policy, view.life.column("created_us", numbers)
+    policy, created = view.policy, columns.life("created_us")[at]
     known = created != UNKNOWN
     age = np.maximum(view.point.instant_us - np.where(known, created, 0), 0).astype(np.float32)
     fresh = _rough_decay(age * np.float32(policy.recency_rate_days / MICROS_PER_DAY))

@@ -12,13 +12,12 @@ from mnemic.kernel.policy import Frame
 from mnemic.kernel.scoring.signals import (
     centrality,
     edge_pull,
-    frequency,
     reinforcement,
-    usefulness,
 )
 from mnemic.projections.retrieval.recency import recency
 from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
+from mnemic.projections.view.active_columns import At
 
 Ints = NDArray[np.int64]
 
@@ -29,7 +28,7 @@ FEW = 32
 def signals(
     view: View,
     frame: Frame,
-    numbers: Ints,
+    at: At,
     relevance: Ints | None,
     *,
     known_recency: Ints | None = None,
@@ -39,38 +38,33 @@ def signals(
     Args:
         view: The view to read.
         frame: The weights.
-        numbers: The blocks.
+        at: The blocks.
         relevance: Relevance of each block; None without a question.
         known_recency: Recency of each block by the clock of the frame, if it is computed already.
     """
-    policy = view.policy
+    columns = view.columns
     found: dict[str, Ints | None] = {
         "relevance": relevance,
-        "recency": recency(view, frame.recency_clock, numbers)
+        "recency": recency(view, frame.recency_clock, at)
         if known_recency is None
         else known_recency,
-        "usefulness": usefulness(
-            policy.prior + view.evidence.column("alpha", numbers),
-            policy.prior + view.evidence.column("beta", numbers),
-        ),
-        "confidence": view.life.column("confidence", numbers),
-        "frequency": frequency(view.uses.column("retrievals", numbers), policy),
-        "centrality": _centrality(view, numbers) if frame.centrality else None,
+        "centrality": _centrality(view, columns.numbers_at(at)) if frame.centrality else None,
         "reinforcement": None,
     }
     if frame.reinforcement:
-        found["reinforcement"] = reinforcement(view.strength.column("reinforcements", numbers))
-    _discount(found, view, numbers)
-    return tuple(found[name] for name in SIGNALS)
+        found["reinforcement"] = reinforcement(columns.strength("reinforcements")[at])
+    _discount(found, view, at)
+    for name in ("usefulness", "confidence", "frequency"):
+        found[name] = columns.signal(name)[at]
+    return tuple([found[name] for name in SIGNALS])
 
 
-def _discount(found: dict[str, Ints | None], view: View, numbers: Ints) -> None:
+def _discount(found: dict[str, Ints | None], view: View, at: At) -> None:
     """Limit signals that a writer can inflate by the trust in a block's zone."""
-    ceilings = view.ceilings(numbers)
     for name in view.policy.zone_discounted:
-        value = found[name]
+        value = found.get(name)
         if value is not None:
-            found[name] = product_each(value, ceilings)
+            found[name] = product_each(value, view.columns.ceilings[at])
 
 
 def _centrality(view: View, numbers: Ints) -> Ints:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.blocks import ACTIVE
@@ -42,6 +42,8 @@ class ActiveBlocks:
     """Numbers of the blocks with an expiry date."""
     alive: Bools
     """By document, whether an active block has this text; false beyond the end."""
+    kept: dict[Any, Any] = field(factory=dict, init=False)
+    """Cache of what follows from this set alone, see ``ActiveColumns``."""
 
     @classmethod
     def found(cls, life: TableView, blocks: int, quarantined: Ints) -> ActiveBlocks:

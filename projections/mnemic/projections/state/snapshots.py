@@ -62,6 +62,8 @@ class VersionSnapshot:
         self._past = state.past
         self.views: dict[str, TableView] = {}
         """The tables that were needed, by name."""
+        self.kept: dict[Any, Any] = {}
+        """Cache of what was computed for all views of this version, see ``ActiveColumns``."""
         self.mappings: dict[Any, dict[Any, Any]] = {}
         """The content of the versioned maps that were needed."""
         self.known_present: Present | None = None
@@ -179,6 +181,8 @@ class SnapshotCache:
         """Snapshots that were used, the latest first."""
         self._head: Present | None = None
         """The active blocks of the head, for the writer."""
+        self.rendered: dict[Any, Any] = {}
+        """Cache of texts as answers show them, see ``retrieval.lines``."""
         self._quarantined: tuple[tuple[int, int], Ints] | None = None
         """The blocks in quarantine at the head, and the edition of the map they were read from."""
         self._successions: tuple[int, Ints, Ints] = 0, NO_BLOCKS, NO_BLOCKS

@@ -58,6 +58,10 @@ class TableView:
         base, rows = self._base, self._rows  # in this order: once the rows are known, both may be
         return base if rows is None or self._version is None else (rows, self._version)
 
+    def row(self, key: int) -> int:
+        """Return the current row of a key that has one."""
+        return self._table.row(key) if self._version is None else int(self.rows[key])
+
     @property
     def rows(self) -> Rows:
         """The current row of every key, -1 where there is none."""

@@ -35,8 +35,33 @@ def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
         positions = np.flatnonzero(values >= np.partition(values, kth)[kth])
     positions = positions[np.argsort(-values[positions], kind="stable")]
     ordered = values[positions]
-    _settle_ties(positions, ordered[1:] == ordered[:-1], blocks, ids)
+    settle_ties(positions, ordered[1:] == ordered[:-1], blocks, ids)
     return positions[:k]
+
+
+def best_of(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
+    """Return the positions of the *k* best of the values above 0, in any order; ties by id.
+
+    Args:
+        values: The values.
+        blocks: Ordinals, one per value.
+        ids: Public ids by ordinal, looked up only to decide between values equal to the k-th.
+        k: How many at most, >= 0.
+    """
+    least = 1
+    if k < len(values):
+        kth = len(values) - k
+        least = max(least, int(np.partition(values, kth)[kth])) if k else int(values.max()) + 1
+    positions = np.flatnonzero(values >= least)
+    beyond = len(positions) - k
+    if beyond <= 0:
+        return positions
+    is_tied = values[positions] == least
+    tied = positions[is_tied]
+    names = map(ids.__getitem__, blocks[tied].tolist())
+    by_id = [place for _, place in sorted(zip(names, tied.tolist(), strict=True))]
+    kept = np.array(by_id[: len(by_id) - beyond], dtype=np.int64)
+    return np.concatenate((positions[~is_tied], kept))
 
 
 def ranked_within(
@@ -59,12 +84,12 @@ def ranked_within(
     reach = ordered >= ordered[kth]
     positions, group, ordered = positions[reach], group[reach], ordered[reach]
     tie = (group[1:] == group[:-1]) & (ordered[1:] == ordered[:-1])
-    _settle_ties(positions, tie, blocks, ids)
+    settle_ties(positions, tie, blocks, ids)
     best: Integers = positions[np.arange(len(group)) - np.searchsorted(group, group) < k]
     return best
 
 
-def _settle_ties(positions: Integers, tie: NDArray[np.bool_], blocks: Integers, ids: Ids) -> None:
+def settle_ties(positions: Integers, tie: NDArray[np.bool_], blocks: Integers, ids: Ids) -> None:
     """Sort runs of *positions* with equal values by id; *tie* marks those equal to the previous."""
     if not tie.any():
         return

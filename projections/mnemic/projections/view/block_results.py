@@ -9,7 +9,7 @@ from mnemic.kernel.decisions.degree_cap import effective_now
 from mnemic.kernel.errors import BlockNotFound
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.edges import EdgeFacts
-from mnemic.kernel.model.texts import BlockText, Erased, Lost
+from mnemic.kernel.model.texts import BlockText, Lost
 from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_HOUR,
     NANO,
@@ -63,11 +63,7 @@ def block_result(view: View, number: int) -> Block:
 
 def origin(view: View, number: int) -> dict[str, Any]:
     """Return where a block's text comes from: ``zone``, ``source``, ``actor`` and ``author``."""
-    return origin_with(view, number, view.text(number))
-
-
-def origin_with(view: View, number: int, text: BlockText | Erased) -> dict[str, Any]:
-    """Return ``origin`` of a block whose text has been read."""
+    text = view.text(number)
     return {
         "zone": view.zone(number),
         "source": view.source(number),

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from attrs import define
 from numpy.typing import NDArray
 
 from mnemic.kernel.errors import SpaceErased
@@ -23,35 +22,18 @@ from mnemic.kernel.model.blocks import (
 )
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText, Erased
-from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import CONSTITUTIONAL, DEFAULT, Policy
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.state.active_blocks import ActiveBlocks
 from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
-from mnemic.projections.storage.sorted_arrays import among, places
+from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.storage.versioned_maps import VersionedMap
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
 from mnemic.projections.view.point import Point, Products
 
 Ints = NDArray[np.int64]
-
-
-@define(eq=False)
-class Nearness:
-    """Cache of the last rough cosines, shared by views of the same point."""
-
-    last: tuple[bytes, Ints, NDArray[np.float32]] | None = None
-    """The query vector, the block numbers, ascending, and a fraction for each."""
-
-    def of(self, vector: Vector, numbers: Ints) -> NDArray[np.float32] | None:
-        """Return the fractions of some blocks, if they are all cached."""
-        last = self.last
-        if last is None or last[0] != vector.tobytes():
-            return None
-        at = places(last[1], numbers)
-        return None if at.min(initial=0) < 0 else last[2][at]
 
 
 class BlockView:
@@ -88,8 +70,9 @@ class BlockView:
         """The actor of that caller."""
         self._alone: ActiveBlocks | None = None
         """The active blocks, if the view is restricted to a subset."""
-        self.nearness: Nearness | None = None
-        """Shared with a view of a subset: cosines to a question are the same in both."""
+        self._columns: Any = None
+        """The last ``ActiveColumns``, which belong to this view or to the one it was copied from.
+        """
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
@@ -102,6 +85,11 @@ class BlockView:
         other = copy(self)
         other.policy = policy
         return other
+
+    @property
+    def kept(self) -> dict[Any, Any]:
+        """Cache of what was computed for all views of this version, see ``ActiveColumns``."""
+        return self._snapshot.kept
 
     def _in_force(self, name: str, key: str) -> Any:
         return self.mapping(getattr(self.state.timeline, name)).get(key)
@@ -214,20 +202,20 @@ class BlockView:
     def unlimited(self) -> Self | None:
         """Return this view as though only blocks that may take every place were active.
 
-        The two views share what they compute for the same vector.
-
         Returns:
             None if all active blocks may, or none.
         """
         zones, most = self.state.catalogue.zones.words, self.policy.places
         if len({most(zone) == NANO for zone in zones}) <= 1:
             return None
-        numbers = self.with_status(ACTIVE)
-        free = numbers[self.shares(numbers) == NANO]
-        if not 0 < len(free) < len(numbers):
+        present = self.present
+        free = present.numbers[self.shares(present.numbers) == NANO]
+        if not 0 < len(free) < len(present.numbers):
             return None
-        self.nearness = Nearness()
-        return self.among(free)
+        active = present.kept.get("unlimited")
+        if active is None or not np.array_equal(active.numbers, free):
+            active = present.kept["unlimited"] = present.among(self.life, free)
+        return self._restricted(active)
 
     def _by_zone(self, number_of: Callable[[str], int]) -> Ints:
         words = self.state.catalogue.zones.words
@@ -288,8 +276,11 @@ class BlockView:
 
         For recalls only; rarity is unaffected, because it was fixed when a text was added.
         """
+        return self._restricted(self.present.among(self.life, numbers))
+
+    def _restricted(self, active: ActiveBlocks) -> Self:
         other = copy(self)
-        other._alone = self.present.among(self.life, numbers)  # noqa: SLF001 - one of our own
+        other._alone = active  # noqa: SLF001 - one of our own
         return other
 
     def with_status(self, status: int) -> Ints:
@@ -383,6 +374,14 @@ class BlockView:
         order = np.argsort(self.life.column("learned", waiting), kind="stable")
         numbers: list[int] = waiting[order].tolist()
         return numbers
+
+    @property
+    def waiting_count(self) -> int:
+        """How many blocks are in the inbox."""
+        count: int | None = self.kept.get("waiting")
+        if count is None:
+            count = self.kept["waiting"] = len(self.inbox())
+        return count
 
     def waiting_within(self, zone: str) -> int:
         """Return how many blocks of *zone* and of lower zones are in the inbox."""

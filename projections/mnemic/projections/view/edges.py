@@ -101,6 +101,14 @@ def pairs(at: BlockView) -> Ints:
     return np.flatnonzero(at.edge_rows.rows[: at.pair_count] >= 0)
 
 
+def exist(at: BlockView, pairs: Ints) -> NDArray[np.bool_]:
+    """Return which of *pairs* have an edge."""
+    rows = at.edge_rows.rows
+    found: NDArray[np.bool_] = pairs < len(rows)
+    found[found] = rows[pairs[found]] >= 0
+    return found
+
+
 def pairs_at(at: BlockView, numbers: Ints) -> Ints:
     """Return the numbers of the pairs with an edge at any of *numbers*, ascending."""
     rows, found = at.edge_rows.rows, at.state.graph.incident.of(numbers)

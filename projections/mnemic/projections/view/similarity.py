@@ -28,9 +28,8 @@ Ints = NDArray[np.int64]
 
 def index_in_force(at: BlockView) -> VectorIndex:
     """Return the vectors of the embedder in force; empty before the first promotion."""
-    if at.embedder is None:
-        return VectorIndex()
-    return at.state.indexes.get(at.embedder, VectorIndex())
+    found = None if at.embedder is None else at.state.indexes.get(at.embedder)
+    return VectorIndex() if found is None else found
 
 
 def meeting(at: BlockView, vectors: Sequence[Vector]) -> Callable[[], NeighbourCache]:
@@ -53,32 +52,18 @@ def _neighbourhood(at: BlockView) -> VectorIndex | NeighbourCache:
     return met if met is not None and met.index is index else index
 
 
-def cosines(at: BlockView, vector: Vector, numbers: Ints) -> Ints:
-    """Return the cosine of *vector* with that of each of the active blocks *numbers*."""
-    rows = at.vectors_of(numbers)
+def cosines(at: BlockView, vector: Vector, rows: Ints) -> Ints:
+    """Return the cosine of *vector* with those in some rows."""
     return index_in_force(at).cosines(vector, rows, products=_products_of(at, vector))
 
 
-def rough_cosines(at: BlockView, vector: Vector, numbers: Ints) -> NDArray[np.float32]:
+def rough_cosines(at: BlockView, vector: Vector, rows: Ints) -> NDArray[np.float32]:
     """Return what ``cosines`` does, as an approximate fraction that is computed faster.
-
-    Args:
-        at: The view.
-        vector: The query vector.
-        numbers: Numbers of active blocks, ascending.
 
     Returns:
         At most ``index.ROUGH`` away; above 0 exactly where the cosine is. The caller owns it.
     """
-    nearness = at.nearness
-    known = None if nearness is None else nearness.of(vector, numbers)
-    if known is not None:
-        return known
-    rows = at.vectors_of(numbers)
-    found = index_in_force(at).rough_cosines(vector, rows, products=_products_of(at, vector))
-    if nearness is not None:
-        nearness.last = vector.tobytes(), numbers, found.copy()
-    return found
+    return index_in_force(at).rough_cosines(vector, rows, products=_products_of(at, vector))
 
 
 def products_with(at: BlockView, vector: Vector) -> Products | None:

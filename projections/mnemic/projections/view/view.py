@@ -31,6 +31,7 @@ from mnemic.projections.state.state import State
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
 from mnemic.projections.view import connections, edges, similarity
+from mnemic.projections.view.active_columns import ActiveColumns
 from mnemic.projections.view.block_view import BlockView
 from mnemic.projections.view.log_range import log_range_of
 from mnemic.projections.view.point import Point, Products
@@ -40,6 +41,14 @@ Ints = NDArray[np.int64]
 
 class View(BlockView):
     """The read side of a space at a point. Implements ``mnemic.kernel.reading.Reading``."""
+
+    @property
+    def columns(self) -> ActiveColumns:
+        """The columns over the active blocks that a recall reads."""
+        known: ActiveColumns | None = self._columns
+        if known is None or known.view is not self:
+            known = self._columns = ActiveColumns(self, self.index)
+        return known
 
     # --- edges --------------------------------------------------------------------------------
 
@@ -201,21 +210,17 @@ class View(BlockView):
         """
         return similarity.meeting(self, vectors)
 
-    def cosines(self, vector: Vector, numbers: Ints) -> Ints:
-        """Return the cosine of *vector* with that of each of the active blocks *numbers*."""
-        return similarity.cosines(self, vector, numbers)
+    def cosines(self, vector: Vector, rows: Ints) -> Ints:
+        """Return the cosine of *vector* with those in some rows of the index."""
+        return similarity.cosines(self, vector, rows)
 
-    def rough_cosines(self, vector: Vector, numbers: Ints) -> NDArray[np.float32]:
+    def rough_cosines(self, vector: Vector, rows: Ints) -> NDArray[np.float32]:
         """Return what ``cosines`` does, as an approximate fraction that is computed faster.
-
-        Args:
-            vector: The query vector.
-            numbers: Numbers of active blocks, ascending.
 
         Returns:
             At most ``index.ROUGH`` away; above 0 exactly where the cosine is. The caller owns it.
         """
-        return similarity.rough_cosines(self, vector, numbers)
+        return similarity.rough_cosines(self, vector, rows)
 
     def near(
         self, vectors: Sequence[Vector], categories: Sequence[str], floor: int, *, most: int
@@ -232,10 +237,6 @@ class View(BlockView):
     ) -> list[int]:
         """Return how typical each of *vectors* is of the blocks before it, nano-units."""
         return similarity.typicality(self, vectors, embedder)
-
-    def typicalities(self, numbers: Ints) -> Ints:
-        """Return how typical each of the active blocks *numbers* was when it was promoted."""
-        return self.index.typicalities(self.vectors_of(numbers))
 
     def context(self, number: int) -> list[int]:
         """Return the blocks near to a block in its conversation, ascending."""

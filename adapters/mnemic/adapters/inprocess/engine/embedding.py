@@ -12,7 +12,7 @@ from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.errors import MnemicError, VectorRefused
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.vectors import Vector, quantise
-from mnemic.kernel.ports import Embedder, QuestionEmbedder
+from mnemic.kernel.ports import Embedder
 from mnemic.projections.retrieval.request import Request
 
 
@@ -55,8 +55,9 @@ def embedded_question(embedder: Embedder, question: str) -> Vector:
     Raises:
         VectorRefused: The embedder failed, or did not return one finite vector.
     """
-    if isinstance(embedder, QuestionEmbedder):
-        ask = embedder.embed_question
+    # Asking whether it is a QuestionEmbedder would take as long as the vector itself.
+    ask = getattr(embedder, "embed_question", None)
+    if ask is not None:
         return _embedded(embedder, 1, lambda: np.asarray(ask(question))[None])[0]
     return embed(embedder, [question])[0]
 

@@ -32,7 +32,7 @@ from mnemic.kernel.results import (
 )
 from mnemic.kernel.scoring import probability
 from mnemic.projections.blocks.catalogue import REASONS
-from mnemic.projections.retrieval import packing, recorded_recalls
+from mnemic.projections.retrieval import answer_blocks, packing, recorded_recalls
 from mnemic.projections.retrieval import request as recall_request
 from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.filters import obstacle, unexpired
@@ -144,7 +144,7 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
         candidate_rank=None if among is None else among + 1,
         score=unit(row.score),
         contributions=_contributions(case, row),
-        relevance_parts=packing.relevance_parts(
+        relevance_parts=answer_blocks.relevance_parts(
             case.models.recipe, case.models.recipe.weights(view.policy), row
         ),
         probability=_probability(case, row),
@@ -181,7 +181,7 @@ def _probability_terms(case: Case, row: AnswerRow) -> tuple[ProbabilityTerm, ...
 
 def _contributions(case: Case, row: AnswerRow) -> tuple[Contribution, ...]:
     asked = row.signals[0] >= 0
-    return packing.contributions(SIGNALS, case.frame.weights(asked=asked), row.signals)
+    return answer_blocks.contributions(SIGNALS, case.frame.weights(asked=asked), row.signals)
 
 
 def why_not(space: SessionHandle, models: Models, identifier: str, block_id: str) -> WhyNot:
@@ -296,8 +296,9 @@ def _by_search(case: Case, number: int) -> WhyNot:
 
 def _missed(view: View, match: Match, searches: Sequence[str], number: int) -> str:
     """Describe how far a block was behind the last candidate of each search."""
-    match = match.over(_one(number))
-    place = int(match.places(_one(number))[0])
+    at = match.columns.of_numbers(_one(number))
+    match = match.over(at)
+    place = int(match.index(at)[0])
     found = []
     for name, values in zip(searches, match.searches, strict=True):
         last = nth_best(values, view.policy.candidates, 1)

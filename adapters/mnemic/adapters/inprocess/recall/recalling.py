@@ -145,7 +145,7 @@ def suggested(view: View, request: Request, result: RecallResult) -> RecallResul
         return result
     numbers = (view.number(block) for block in result.block_ids)
     returned = [number for number in numbers if number is not None]
-    return evolve(result, suggested_connections=suggest(view, returned))
+    return result.with_fields(suggested_connections=suggest(view, returned))
 
 
 def _as_recorded(

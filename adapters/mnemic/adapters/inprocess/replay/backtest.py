@@ -181,7 +181,7 @@ def _case(
     """Measure every answer to one decision against the same judgments."""
     recorded = rerun.decision.recorded
     for digest, answer in zip(trial.digests, answers, strict=True):
-        result = "-" if answer is None else packing.digest_of(rerun.view, answer)
+        result = "-" if answer is None else packing.digest_of(rerun.view, answer.rows)
         digest.update(f"{rerun.decision.id} {result}\n".encode())
     blocks = [_blocks(answer) for answer in answers]
     pool = dict.fromkeys(block for row in blocks for block in row)

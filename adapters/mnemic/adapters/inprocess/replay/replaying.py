@@ -162,7 +162,7 @@ def _left_out(
                 version=event.read_version,
                 hour=view.point.hour,
                 recorded_digest=event.digest,
-                replayed_digest=packing.digest_of(view, found),
+                replayed_digest=packing.digest_of(view, found.rows),
                 recombines=_recombines(view, event),
                 differences=_differences(view, event.answer, found),
                 cause="blocks were left out",
@@ -185,7 +185,7 @@ def _is_same(rerun: Rerun) -> bool:
         found is not None
         and found.rows == event.answer.rows
         and judgment == Judgment(event.answerable, event.verdict)
-        and packing.digest_of(rerun.view, found) == event.digest
+        and packing.digest_of(rerun.view, found.rows) == event.digest
     )
 
 

@@ -27,7 +27,7 @@ from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Contribution, Move, RecallResult, Shift, WhatIf, unit
 from mnemic.projections.descent.selection import Selection
-from mnemic.projections.retrieval import packing, recorded_recalls
+from mnemic.projections.retrieval import answer_blocks, packing, recorded_recalls
 from mnemic.projections.retrieval import request as recall_request
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.retrieval.request import Request
@@ -111,12 +111,12 @@ class Side:
     def contributions(self, row: AnswerRow) -> tuple[Contribution, ...]:
         """Return what each signal adds to a score here."""
         weights = self.inquiry.frame.weights(asked=self.inquiry.query is not None)
-        return packing.contributions(SIGNALS, weights, row.signals)
+        return answer_blocks.contributions(SIGNALS, weights, row.signals)
 
     def parts(self, row: AnswerRow) -> tuple[Contribution, ...]:
         """Return what each part adds to the strength of a match here."""
         recipe = self.inquiry.recipe
-        return packing.relevance_parts(recipe, recipe.weights(self.view.policy), row)
+        return answer_blocks.relevance_parts(recipe, recipe.weights(self.view.policy), row)
 
 
 Weighed = Callable[[Side, AnswerRow], tuple[Contribution, ...]]

@@ -28,6 +28,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
@@ -173,9 +174,7 @@ def asked(question: str, languages: Collection[str]) -> list[Variants]:
         languages: Those of the texts that are searched, besides English. Only the variants in these
             are returned.
     """
-    words = analysis.words(question)
-    low = _plain(question)
-    language = detection.language(low, words)
+    words, low, language = _read(question)
     stems = _Stems()
     found: dict[str, Variants] = {}
     if _is_plain(low, language):
@@ -197,9 +196,7 @@ def content(question: str) -> str:
     >>> content("When did Ann's sister move to Oslo?"), content("Wo wohnt die Schwester von Anna?")
     ('ann sister move oslo', 'wohnt schwester anna')
     """
-    found = analysis.words(question)
-    low = _plain(question)
-    language = detection.language(low, found)
+    found, low, language = _read(question)
     if _is_plain(low, language):
         return " ".join(analysis.kept(found)) or question
     tokens = (match[0] for match in _TOKEN.finditer(low))
@@ -219,7 +216,7 @@ def is_character(term: str) -> bool:
 
 def language(text: str) -> str:
     """Return the code of the language of the words of *text* in Latin script."""
-    return detection.language(_plain(text), analysis.words(text))
+    return _read(text)[2]
 
 
 def analyser(name: str) -> Callable[[str], Analysed]:
@@ -253,6 +250,14 @@ class _Stems:
             stemmer = self._stemmers[language] = Stemmer.Stemmer(_STEMMERS[language], 0)
         stem: str = stemmer.stemWord(word)
         return _unmarked(stem) if language in _UNMARKED and not stem.isascii() else stem
+
+
+@lru_cache(maxsize=64)
+def _read(question: str) -> tuple[list[str], str, str]:
+    """Return the words of a question, its plain text and its language; each is asked repeatedly."""
+    words = analysis.words(question)
+    low = _plain(question)
+    return words, low, detection.language(low, words)
 
 
 def _plain(text: str) -> str:

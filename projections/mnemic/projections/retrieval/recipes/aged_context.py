@@ -60,11 +60,10 @@ from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring import probability
 from mnemic.projections.blocks.passages import Searched
-from mnemic.projections.blocks.threads import NONE, STEPS, Threads
+from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.lexical.languages import words
 from mnemic.projections.lexical.languages.words import Variants
 from mnemic.projections.lexical.lexicon import Lexicon
-from mnemic.projections.lexical.term_counts import Matches
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recency import recency, rough_recency
 from mnemic.projections.retrieval.recipes import dates, exact_scoring, question
@@ -72,12 +71,11 @@ from mnemic.projections.retrieval.recipes.asker import Side, asked_side
 from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
 from mnemic.projections.retrieval.recipes.match import Ints, Match
-from mnemic.projections.retrieval.recipes.plain import cosine
 from mnemic.projections.retrieval.recipes.question import SPREAD, Asked, Floats
-from mnemic.projections.state.active_blocks import Bools
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
+from mnemic.projections.view.active_columns import ActiveColumns, At
 
 NAME: Final = "recall-3"
 PARTS: Final = (
@@ -133,23 +131,17 @@ def match(
 ) -> Match:
     """Return the match of the blocks of *pool*, restricted to possible candidates."""
     side = asked_side(view.state.sequence, query, asked_by)
-    if vector is not None and near is None and pool is view.present.numbers:
-        view = view.multiplied_by(vector)
     asked = AgedAsked.of(view, query, vector, pool, side=side)
     found = exact_scoring.match(asked, RAISED, near=near, grade=partial(_graded, asked))
     return evolve(found, passage=asked.best_passage)
 
 
-def _rarities(asked: AgedAsked) -> Lazy[Ints]:
-    return Lazy(lambda: inherited_rarity(asked.view))
-
-
-def _phrases(asked: AgedAsked) -> Lazy[Matches]:
-    return Lazy(lambda: asked.view.state.lexicon.phrases(asked.wording))
+def _phrases(asked: AgedAsked) -> Lazy[Ints]:
+    return Lazy(asked.repeated)
 
 
 def _rough(asked: AgedAsked) -> Lazy[Floats]:
-    return Lazy(asked.rough_by_document)
+    return Lazy(asked.rough_by_place)
 
 
 @frozen(kw_only=True, eq=False)
@@ -160,12 +152,10 @@ class AgedAsked(Asked):
 
     side: Side | None = None
     """The side that the question's pronouns refer to; None: neither."""
-    rarities: Lazy[Ints] = field(init=False, default=Factory(_rarities, takes_self=True))
-    """By document."""
-    phrases: Lazy[Matches] = field(init=False, default=Factory(_phrases, takes_self=True))
-    """The documents that repeat some of its wording."""
+    phrases: Lazy[Ints] = field(init=False, default=Factory(_phrases, takes_self=True))
+    """The share of its wording that each active block repeats."""
     rough: Lazy[Floats] = field(init=False, default=Factory(_rough, takes_self=True))
-    """As ``rough_by_document``."""
+    """As ``rough_by_place``."""
 
     @classmethod
     def terms_of(cls, lexicon: Lexicon, query: str) -> list[Variants]:
@@ -183,44 +173,49 @@ class AgedAsked(Asked):
         return view.state.passages.under(view.present.alive)
 
     @classmethod
-    def authors_named(cls, sequence: Threads, alive: Bools, asked: list[str]) -> list[int]:
+    def authors_named(
+        cls, sequence: Threads, columns: ActiveColumns, asked: list[str]
+    ) -> list[int]:
         """Return the authors that a question names; a role is not a name.
 
         Nor is a single character, which many names share.
         """
-        named = super().authors_named(sequence, alive, [*filterfalse(words.is_character, asked)])
+        named = super().authors_named(sequence, columns, [*filterfalse(words.is_character, asked)])
         return [author for author in named if sequence.is_person(author)]
 
-    def parts(self, numbers: Ints) -> tuple[Ints, ...]:
-        """Return each part of the match of some eligible blocks."""
-        clock = self.view.policy.relevance_recency_clock
-        documents = self.view.documents(numbers)[1]
+    def parts(self, at: At) -> tuple[Ints, ...]:
+        """Return each part of the match of the blocks at some places."""
         return (
-            *super().parts(numbers),
-            recency(self.view, clock, numbers),
-            self._meant(documents),
-            self.phrases.value.of(documents),
-            self._nearby(documents),
-            NANO - self.view.typicalities(numbers),
+            *super().parts(at),
+            recency(self.view, self.view.policy.relevance_recency_clock, at),
+            self._meant(at),
+            self.phrases.value[at],
+            self._nearby(at),
+            self.columns.distinct[at],
         )
 
-    def _neighbours(self, documents: Ints) -> Ints:
-        """Return the texts before and after each of *documents*, shape (2, documents).
+    def repeated(self) -> Ints:
+        """Return the part ``phrase`` of every active block."""
+        found = np.zeros(self.columns.count, dtype=np.int64)
+        repeating = self.view.state.lexicon.phrases(self.wording)
+        at = self.columns.of_documents(repeating.documents)
+        there = at >= 0
+        found[at[there]] = repeating.strengths[there]
+        return found
 
-        ``NONE`` where there is none. It may have been learned later, and need not be alive.
-        """
-        links = self.view.state.sequence.links
-        return np.array([links[:, side].take(documents) for side in (0, STEPS)], dtype=np.int64)
-
-    def _nearby(self, documents: Ints) -> Ints:
-        """Return the part ``nearby`` of each of *documents*."""
-        near, alive = self._neighbours(documents), self.view.present.alive
-        there = (near != NONE) & (near < len(alive))
-        there[there] = alive[near[there]]
-        cosines = np.zeros(near.shape, dtype=np.int64)
-        blocks = self.view.speakers()[near[there]].astype(np.int64)
-        cosines[there] = cosine(self.view, self.vector, blocks)
-        return damped_context(cosines, self.view.state.lexicon.lengths[documents])
+    def _nearby(self, at: At) -> Ints:
+        """Return the part ``nearby`` of some blocks."""
+        before, after = (side[at] for side in self.columns.neighbours)
+        if isinstance(at, slice) or self.every_cosine.made:
+            every = self.every_cosine.value
+            cosines = np.array([every[before], every[after]])
+        else:
+            near = np.concatenate((before, after))
+            there = np.flatnonzero(near >= 0)
+            cosines = np.zeros(len(near), dtype=np.int64)
+            cosines[there] = self.cosines(near[there])
+            cosines = cosines.reshape(2, -1)
+        return damped_context(cosines, self.columns.lengths[at])
 
     def best_passage(self, number: int) -> tuple[int, int]:
         """Return the place of the passage that gives ``lexical``, from 0, and their number."""
@@ -229,72 +224,78 @@ class AgedAsked(Asked):
             return 0, 1
         passages = np.arange(first[text], first[text + 1])
         if self.words.made:
-            matches = self.by_passage.value
+            found = self.words.value.by_passage[passages]
         else:
             near = self.counts.around(passages, self.searched.links, SPREAD, FULL_LENGTH)
-            matches = near.matches()
-        return int(matches.of(passages).argmax()), len(passages)
+            found = near.matches().of(passages)
+        return int(found.argmax()), len(passages)
 
-    def _meant(self, documents: Ints) -> Ints:
-        """Return ``NANO`` for documents of the side that the question means, else 0."""
+    def _meant(self, at: At) -> Ints:
+        """Return ``NANO`` for texts of the side that the question means, else 0."""
         if self.side is None:
-            return np.zeros(len(documents), dtype=np.int64)
-        return np.where(self.side.spoke(self.view.state.sequence, documents), NANO, 0)
+            return np.zeros(self.columns.size(at), dtype=np.int64)
+        spoke = self.side.spoke(self.view.state.sequence, self.columns.documents[at])
+        return np.where(spoke, NANO, 0)
 
     @property
     def weights(self) -> tuple[int, ...]:
         """Weight of each part, nano-units."""
         return _weights(self.view.policy)
 
-    def rarity(self, documents: Ints) -> Ints:
-        """Return how unusual the words of each document were when it was learned."""
-        return self.rarities.value.take(documents)
+    def rarity(self, at: At) -> Ints:
+        """Return how unusual the words of each text were when it was learned."""
+        view, columns = self.view, self.columns
+        every: Ints = columns.derived(
+            ("inherited rarity", view.policy.rarity_trust),
+            lambda: inherited_rarity(view).take(columns.documents),
+        )
+        return every[at]
 
-    def rough_by_document(self) -> Floats:
-        """Return rough cosines, at least 0, of the texts of the pool and of their neighbours.
+    def rough_by_place(self) -> Floats:
+        """Return rough cosines, at least 0, of the blocks of the pool and of their neighbours.
 
-        By document, 0 for every other one, and once more at the end: for ``NONE``.
+        By place, 0 for every other one, and once more at the end: for place -1.
         """
-        view, numbers = self.view, self.pool
-        found: Floats = np.zeros(len(view.speakers()) + 1, dtype=np.float32)
-        if numbers is not view.present.numbers:
-            near, alive = self._neighbours(view.documents(numbers)[1]), view.present.alive
-            near = near[(near != NONE) & (near < len(alive))]
-            around = view.speakers()[near[alive[near]]].astype(np.int64)
-            numbers = view.union(numbers, around)
-        found[view.documents(numbers)[1]] = super().rough_cosines(numbers)
+        columns, at = self.columns, self.places
+        found: Floats = np.zeros(columns.count + 1, dtype=np.float32)
+        if not isinstance(at, slice):
+            around = columns.mask(at)
+            for side in columns.neighbours:
+                around[side[at]] = True
+            at = np.flatnonzero(around[:-1])
+        found[:-1][at] = super().rough_cosines(at)
         return found
 
-    def rough_cosines(self, numbers: Ints) -> Floats:
+    def rough_cosines(self, at: At) -> Floats:
         """Return the cosine of each block with the question's vector, approximately, at least 0."""
-        return self.rough.value.take(self.view.documents(numbers)[1])
+        return self.rough.value[:-1][at]
 
-    def _rough_nearby(self, documents: Ints) -> Floats:
-        before, after = self._neighbours(documents)
-        lengths = np.maximum(self.view.state.lexicon.lengths.take(documents), ALONE)
+    def _rough_nearby(self, at: At) -> Floats:
+        before, after = (side[at] for side in self.columns.neighbours)
+        lengths = np.maximum(self.columns.lengths[at], ALONE)
         around: Floats = self.rough.value[before] + self.rough.value[after]
         around *= np.float32(ALONE / 2)
         around /= lengths.astype(np.float32)
         return around
 
-    def rough_bonus(self, numbers: Ints) -> Floats:
+    def rough_bonus(self, at: At) -> Floats:
         """Return what the parts that are added to the weighted sum add, approximately."""
         policy = self.view.policy
-        documents = self.view.documents(numbers)[1]
-        bonus: Floats = np.zeros(len(numbers), dtype=np.float32)
+        bonus: Floats = np.zeros(self.columns.size(at), dtype=np.float32)
         if nano(policy.relevance_recency):
-            bonus += rough_recency(self.view, policy.relevance_recency_clock, numbers) * np.float32(
+            bonus += rough_recency(self.view, policy.relevance_recency_clock, at) * np.float32(
                 policy.relevance_recency
             )
         if self.side is not None and nano(policy.relevance_asker):
-            bonus += (self._meant(documents) > 0) * np.float32(policy.relevance_asker)
+            bonus += (self._meant(at) > 0) * np.float32(policy.relevance_asker)
         if nano(policy.relevance_phrase):
-            shares = self.phrases.value.fractions(len(self.view.speakers()))
-            bonus += shares.take(documents) * np.float32(policy.relevance_phrase)
+            shares = self.phrases.value[at].astype(np.float32)
+            shares *= np.float32(policy.relevance_phrase / NANO)
+            bonus += shares
         if self.vector is not None and nano(policy.relevance_nearby):
-            bonus += self._rough_nearby(documents) * np.float32(policy.relevance_nearby)
+            bonus += self._rough_nearby(at) * np.float32(policy.relevance_nearby)
         if nano(policy.relevance_distinct):
-            distinct = (NANO - self.view.typicalities(numbers)).astype(np.float32)
+            distinct = self.columns.distinct[at].astype(np.float32)
             distinct *= np.float32(policy.relevance_distinct / NANO)
             bonus += distinct
         return bonus
@@ -336,7 +337,7 @@ def inherited_rarity(view: View) -> Ints:
     return rarity
 
 
-def _raised(asked: Asked, numbers: Ints, pairs: Ints, strength: Ints) -> Ints:
+def _raised(asked: Asked, at: At, pairs: Ints, strength: Ints) -> Ints:
     """Return the strengths, with the newer of contradicting blocks above the older.
 
     Only where the newer holds each term of the question that the older holds, and is of no lower
@@ -344,12 +345,12 @@ def _raised(asked: Asked, numbers: Ints, pairs: Ints, strength: Ints) -> Ints:
     """
     if not len(pairs):
         return strength
-    view = asked.view
-    said = view.said_order(pairs.ravel()).reshape(-1, 2)
-    older, newer, said_older, said_newer = exact_scoring.in_order(numbers, pairs, said)
-    held = asked.held(view.documents(numbers)[1])
+    view, columns = asked.view, asked.columns
+    said = view.said_order(columns.numbers[pairs.ravel()]).reshape(-1, 2)
+    older, newer, said_older, said_newer = exact_scoring.in_order(at, pairs, said)
+    held = asked.held(at)
     lacking = (held[:, older] & ~held[:, newer]).any(axis=0)
-    ceilings = view.ceilings(numbers)
+    ceilings = columns.ceilings[at]
     # The oldest first, so that the newest of several ends up above all.
     order = np.lexsort((said_older, said_newer))
     allowed = ~lacking & (ceilings[newer] >= ceilings[older])
@@ -363,10 +364,9 @@ def _raised(asked: Asked, numbers: Ints, pairs: Ints, strength: Ints) -> Ints:
 RAISED: Final = Adjustment(pairs=View.contradictions, strengths=_raised, raises=True)
 
 
-def _graded(asked: Asked, numbers: Ints, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
+def _graded(asked: Asked, at: At, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
     """Return the parts of some scored blocks that do not count in the strength."""
-    documents = asked.view.documents(numbers)[1]
-    own = asked.counts.coverage(asked.held(documents))
+    own = asked.counts.coverage(asked.held(at))
     missed = NANO - parts[2] if asked.names_author else np.zeros_like(own)
     evidence = (*parts[: len(question.PARTS)], own, missed)
     return own, missed, probability.probabilities(asked.view.policy, evidence)

@@ -37,6 +37,7 @@ from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
 from mnemic.projections.retrieval.recipes.match import Ints, Match
 from mnemic.projections.retrieval.recipes.question import Asked
 from mnemic.projections.view import View
+from mnemic.projections.view.active_columns import At
 
 NAME: Final = "recall-2"
 PARTS: Final = (*question.PARTS, "corrected")
@@ -65,12 +66,12 @@ def match(
     return exact_scoring.match(Asked.of(view, query, vector, pool), CORRECTED, near=near)
 
 
-def _corrected(asked: Asked, numbers: Ints, versions: Ints, strength: Ints) -> Ints:
-    """Return the strengths, with the older of near-duplicates among *numbers* below the newer."""
+def _corrected(asked: Asked, at: At, versions: Ints, strength: Ints) -> Ints:
+    """Return the strengths, with the older of near-duplicates among some blocks below the newer."""
     if not len(versions):
         return strength
-    learned = asked.view.life.column("learned", versions.ravel()).reshape(-1, 2)
-    older, newer, learned_older, learned_newer = exact_scoring.in_order(numbers, versions, learned)
+    learned = asked.columns.life("learned")[versions]
+    older, newer, learned_older, learned_newer = exact_scoring.in_order(at, versions, learned)
     # The newest first, so that each of several versions ranks below the next.
     order = np.lexsort((-learned_older, -learned_newer))
     left = strength.copy()

@@ -32,18 +32,19 @@ from mnemic.projections.retrieval.recipes.match import Curve, Grade, Ints, Match
 from mnemic.projections.retrieval.recipes.question import EVIDENCE, UNKNOWN_REFERENCE, Asked
 from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.view import View
+from mnemic.projections.view.active_columns import At
 
 RANK_LEAST: Final = 3
 CROWD: Final = 10
 """In a small memory, one in this many eligible blocks has a relevance of a half or more, at least
 three and at most the policy's rank: twelve would be nearly all."""
 
-WHOLE: Final = 512
+WHOLE: Final = 4096
 """Up to this many eligible blocks all are scored exactly: selecting among them takes longer."""
 
-Adjust = Callable[[Asked, Ints, Ints, Ints], Ints]
-"""From a question, blocks, ascending, related pairs of them and the weighted sum of each block's
-parts to the strength of each block."""
+Adjust = Callable[[Asked, At, Ints, Ints], Ints]
+"""From a question, the places of blocks, related pairs of places and the weighted sum of each
+block's parts to the strength of each block."""
 
 
 @frozen(kw_only=True)
@@ -74,7 +75,7 @@ def match(
     if found is not None:
         result = seen(asked, adjustment, pruning.pruned(asked, found), near=found)
     elif len(asked.pool) <= WHOLE:
-        result = seen(asked, adjustment, asked.pool)
+        result = seen(asked, adjustment, asked.places)
     else:
         result = scanned(asked, adjustment)
     return evolve(result, grade=grade)
@@ -89,7 +90,7 @@ def scanned(asked: Asked, adjustment: Adjustment) -> Match:
     policy, count = asked.view.policy, len(asked.pool)
     rank = reference_rank(policy, count)
     for scan in pruning.exactly(asked, max(policy.candidates, rank)):
-        found = seen(asked, adjustment, scan.numbers)
+        found = seen(asked, adjustment, scan.at)
         *_, strongest = found.searches
         # Among the others each of a chain of pairs may be a nano-unit above the one before.
         raised = len(adjustment.pairs(asked.view)) if adjustment.raises else 0
@@ -97,7 +98,7 @@ def scanned(asked: Asked, adjustment: Adjustment) -> Match:
             strongest, policy.candidates, scan.others_evident, raised
         ):
             return found
-    return seen(asked, adjustment, asked.pool)
+    return seen(asked, adjustment, asked.places)
 
 
 def _certain(values: Ints, rank: int, others: int, raised: int) -> bool:
@@ -105,16 +106,10 @@ def _certain(values: Ints, rank: int, others: int, raised: int) -> bool:
     return not rank or others < 0 or nth_best(values, rank, -1) > others + raised
 
 
-def seen(asked: Asked, adjustment: Adjustment, numbers: Ints, *, near: Ints | None = None) -> Match:
+def seen(asked: Asked, adjustment: Adjustment, at: At, *, near: Ints | None = None) -> Match:
     """Return the match of some eligible blocks and of those that they are related to."""
-    numbers, pairs = _with_related(asked, adjustment, numbers)
-    scored = _Scored(
-        asked=asked,
-        adjustment=adjustment,
-        numbers=numbers,
-        parts=asked.parts(numbers),
-        near=near,
-    )
+    at, pairs = _with_related(asked, adjustment, at)
+    scored = _Scored(asked=asked, adjustment=adjustment, at=at, parts=asked.parts(at), near=near)
     return scored.match(pairs)
 
 
@@ -124,8 +119,7 @@ class _Scored:
 
     asked: Asked
     adjustment: Adjustment
-    numbers: Ints
-    """Ascending."""
+    at: At
     parts: tuple[Ints, ...]
     """Parts of the match of each block."""
     curve: Curve | None = None
@@ -136,13 +130,16 @@ class _Scored:
     def match(self, pairs: Ints) -> Match:
         """Return their match; *pairs* are the related ones among them."""
         summed = self.asked.strengths(self.parts)
-        strength = self.adjustment.strengths(self.asked, self.numbers, pairs, summed)
-        evidence = np.maximum.reduce(self.parts[: len(EVIDENCE)])
+        strength = self.adjustment.strengths(self.asked, self.at, pairs, summed)
+        evidence = self.parts[0]
+        for part in self.parts[1 : len(EVIDENCE)]:
+            evidence = evidence | part  # all are at least 0, so it is 0 where all are
         curve = self._curve(strength) if self.curve is None else self.curve
-        whole = len(self.numbers) == len(self.asked.pool)
+        whole = len(strength) == len(self.asked.pool)
         return Match(
+            columns=self.asked.columns,
             pool=self.asked.pool,
-            numbers=self.numbers,
+            at=self.at,
             parts=(*self.parts, np.abs(strength - summed)),
             strength=strength,
             # Rare words alone are no evidence.
@@ -160,15 +157,17 @@ class _Scored:
             reference = nth_best(strength, rank, nano(policy.relevance_floor))
         return Curve(reference=reference, width=nano(policy.relevance_width))
 
-    def widened(self, more: Ints) -> Match:
+    def widened(self, more: At) -> Match:
         """Return the match extended by *more* blocks of the pool."""
-        wanted = self.asked.view.union(self.numbers, more)
-        wider, pairs = _with_related(self.asked, self.adjustment, wanted)
-        fresh = wider[~among(self.numbers, wider)]
-        order = np.argsort(np.concatenate((self.numbers, fresh)))
+        marked = self.asked.columns.mask(self.at)
+        marked[:-1][more] = True
+        at, pairs = _with_related(self.asked, self.adjustment, np.flatnonzero(marked[:-1]))
+        wider, known = self.asked.columns.listed(at), self.asked.columns.listed(self.at)
+        fresh = wider[~among(known, wider)]
+        order = np.argsort(np.concatenate((known, fresh)))
         joined = zip(self.parts, self.asked.parts(fresh), strict=True)
         parts = tuple(np.concatenate(both)[order] for both in joined)
-        return evolve(self, numbers=wider, parts=parts).match(pairs)
+        return evolve(self, at=wider, parts=parts).match(pairs)
 
 
 def reference_rank(policy: Policy, eligible: int) -> int:
@@ -176,35 +175,40 @@ def reference_rank(policy: Policy, eligible: int) -> int:
     return min(policy.relevance_rank, max(RANK_LEAST, eligible // CROWD))
 
 
-def _with_related(asked: Asked, adjustment: Adjustment, numbers: Ints) -> tuple[Ints, Ints]:
-    """Return *numbers* with the eligible blocks they are related to, and the pairs among them.
+def _with_related(asked: Asked, adjustment: Adjustment, at: At) -> tuple[At, Ints]:
+    """Return *at* with the places of the eligible blocks they are related to, and the pairs.
 
     Returns:
-        Numbers, ascending, and pairs of them, shape (pairs, 2).
+        Places, and pairs of them, shape (pairs, 2).
     """
-    view, ends = asked.view, adjustment.pairs(asked.view)
-    while len(ends):
-        held = view.mask(numbers)[ends]
+    ends = adjustment.pairs(asked.view)
+    if not len(ends):
+        return at, ends.reshape(-1, 2)
+    columns = asked.columns
+    ends = columns.of_numbers(ends)
+    ends = ends[columns.mask(asked.places)[ends].all(axis=1)]
+    marked = columns.mask(at)
+    while True:
+        held = marked[ends]
         half = ends[held.any(axis=1) & ~held.all(axis=1)]
-        half = half[among(asked.pool, half).all(axis=1)]
         if not len(half):
-            return numbers, ends[held.all(axis=1)]
-        numbers = view.union(numbers, half.ravel())
-    return numbers, ends.reshape(-1, 2)
+            return at, ends[held.all(axis=1)]
+        marked[half] = True
+        at = np.flatnonzero(marked[:-1])
 
 
-def in_order(numbers: Ints, pairs: Ints, said: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return the older and the newer block of each pair, as places in *numbers*, and when.
+def in_order(at: At, pairs: Ints, said: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the older and the newer block of each pair, as positions in *at*, and when.
 
     Args:
-        numbers: Blocks, ascending.
-        pairs: Pairs of them, shape (pairs, 2).
+        at: Places of blocks.
+        pairs: Pairs of these places, shape (pairs, 2).
         said: When each block of a pair was said, same shape.
     Returns:
-        Places of the older ones, of the newer ones, and when each of them was said.
+        Positions of the older ones, of the newer ones, and when each of them was said.
     """
-    at = np.searchsorted(numbers, pairs)
+    positions = pairs if isinstance(at, slice) else np.searchsorted(at, pairs)
     turn = said.argsort(axis=1)
-    older, newer = np.take_along_axis(at, turn, axis=1).T
+    older, newer = np.take_along_axis(positions, turn, axis=1).T
     said_older, said_newer = np.take_along_axis(said, turn, axis=1).T
     return older, newer, said_older, said_newer

@@ -9,13 +9,15 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import exp_each, nano_each
-from mnemic.projections.storage.order import ranked
+from mnemic.projections.storage.order import best_of
 from mnemic.projections.storage.sorted_arrays import among, places
 from mnemic.projections.view import View
+from mnemic.projections.view.active_columns import ActiveColumns, At
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
-Grade = Callable[[Ints, tuple[Ints, ...]], tuple[Ints, ...]]
+Grade = Callable[[At, tuple[Ints, ...]], tuple[Ints, ...]]
 """From scored blocks and their parts to the parts that are needed for ranked blocks only."""
 
 EXPONENT_MAX = 50.0
@@ -43,10 +45,11 @@ class Match:
     Every candidate is among them, and so is every block that the relevance of others depends on.
     """
 
+    columns: ActiveColumns
     pool: Ints
     """Numbers of the eligible blocks, ascending."""
-    numbers: Ints
-    """Those that were scored, ascending."""
+    at: At
+    """Places of those that were scored."""
     parts: tuple[Ints, ...]
     """Evidence of each kind, in the order of the recipe's ``parts``."""
     strength: Ints
@@ -57,7 +60,7 @@ class Match:
     """None: the strength is the relevance."""
     near: Ints | None = None
     """Blocks found by an approximate search; None: the search was exact."""
-    widened: Callable[[Ints], Match] | None = None
+    widened: Callable[[At], Match] | None = None
     """Scores more blocks of the pool; None: all are scored."""
     statistics: tuple[int, ...] = ()
     """Word statistics of the question, see ``RecallRecorded``; none by recipe ``recall-1``."""
@@ -68,43 +71,50 @@ class Match:
     """From a block to the place of its best passage, from 0, and how many it has; None: texts are
     not cut."""
 
-    def over(self, numbers: Ints) -> Match:
-        """Return this match extended by some blocks of the pool.
+    @property
+    def numbers(self) -> Ints:
+        """Numbers of the blocks that were scored, ascending."""
+        return self.columns.numbers_at(self.at)
+
+    def over(self, at: Ints) -> Match:
+        """Return this match extended by the blocks of the pool at some places.
 
         The values of other blocks stay the same, and so does the curve.
         """
-        if self.widened is None or among(self.numbers, numbers).all():
+        if self.widened is None or isinstance(self.at, slice) or among(self.at, at).all():
             return self
-        return evolve(self.widened(numbers), grade=self.grade, passage=self.passage)
+        return evolve(self.widened(at), grade=self.grade, passage=self.passage)
 
-    def rows(self, places: Ints) -> tuple[Ints, ...]:
-        """Return every part of the recipe for the scored blocks at *places*."""
-        parts = tuple(part[places] for part in self.parts)
-        return parts if self.grade is None else (*parts, *self.grade(self.numbers[places], parts))
+    def index(self, at: Ints) -> Ints:
+        """Return the position among the scored blocks of those at some places; -1 if absent."""
+        return at if isinstance(self.at, slice) else places(self.at, at)
+
+    def rows(self, positions: Ints) -> tuple[Ints, ...]:
+        """Return every part of the recipe for the scored blocks at *positions*."""
+        parts = tuple([part[positions] for part in self.parts])
+        if self.grade is None:
+            return parts
+        at = positions if isinstance(self.at, slice) else self.at[positions]
+        return (*parts, *self.grade(at, parts))
 
     def places(self, numbers: Ints) -> Ints:
         """Return the position of some blocks among the scored ones; -1 if absent."""
         return places(self.numbers, numbers)
 
-    def relevance(self, places: Ints) -> Ints:
-        """Return the relevance of the blocks at *places*."""
-        strengths: Ints = self.strength[places]
+    def relevance(self, positions: Ints) -> Ints:
+        """Return the relevance of the scored blocks at *positions*."""
+        strengths: Ints = self.strength[positions]
         return strengths if self.curve is None else self.curve(strengths)
 
-    def candidates(self, view: View) -> Ints:
-        """Return the best blocks of each search, ascending."""
-        found = [self._best(view, values) for values in self.searches]
-        return view.union(*found)
-
-    def _best(self, view: View, values: Ints) -> Ints:
-        """Return the blocks with the greatest positive values, ties by id."""
-        count = view.policy.candidates
-        found = np.flatnonzero(values > 0)
-        if not count or not len(found):
-            return self.pool[:0]
-        numbers = self.numbers[found]
-        best: Ints = numbers[ranked(values[found], numbers, view.state.catalogue.ids, k=count)]
-        return best
+    def candidates(self, view: View) -> Bools:
+        """Return the best blocks of each search as a mask, see ``ActiveColumns.mask``."""
+        count, ids, numbers = view.policy.candidates, view.state.catalogue.ids, self.numbers
+        chosen = np.zeros(len(numbers), dtype=np.bool_)
+        for values in self.searches:
+            chosen[best_of(values, numbers, ids, k=count)] = True
+        marked = np.zeros(self.columns.count + 1, dtype=np.bool_)
+        marked[:-1][self.at] = chosen
+        return marked
 
 
 def nth_best(values: Ints, rank: int, floor: int) -> int:

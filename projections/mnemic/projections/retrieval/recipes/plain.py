@@ -45,11 +45,12 @@ def match(
     """Return how well each block of *pool* matches."""
     del near, asked_by  # this recipe always searches exactly, and ignores the asker
     strengths = lexical(view, query, pool)
-    cosines = cosine(view, vector, pool)
+    cosines = cosine(view, vector, view.vectors_of(pool))
     words = np.minimum(NANO, product_each(strengths, nano(view.policy.lexical_gain)))
     return Match(
+        columns=view.columns,
         pool=pool,
-        numbers=pool,
+        at=view.columns.places(pool),
         parts=(strengths, cosines),
         strength=weighted_each(weights(view.policy), (words, cosines)),
         searches=(strengths, cosines),
@@ -62,9 +63,9 @@ def lexical(view: View, query: str, pool: Ints) -> Ints:
     return view.state.lexicon.strengths(query, alive, documents)
 
 
-def cosine(view: View, vector: Vector | None, pool: Ints) -> Ints:
-    """Return the cosine of each block's vector with the question's, at least 0."""
-    if vector is None or not len(pool):
-        return np.zeros(len(pool), dtype=np.int64)
-    cosines: Ints = np.maximum(0, view.cosines(vector, pool))
+def cosine(view: View, vector: Vector | None, rows: Ints) -> Ints:
+    """Return the cosine of the question's vector with those in some rows, at least 0."""
+    if vector is None or not len(rows):
+        return np.zeros(len(rows), dtype=np.int64)
+    cosines: Ints = np.maximum(0, view.cosines(vector, rows))
     return cosines

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.retrieval.recipes.match import Ints
-from mnemic.projections.retrieval.recipes.plain import cosine
 from mnemic.projections.retrieval.recipes.question import Asked, weights
 from mnemic.projections.vectors.index import ROUGH
 
@@ -53,8 +52,8 @@ SIZES: Final = Sizes()
 class Scan(NamedTuple):
     """Blocks to score, and upper bounds for the others."""
 
-    numbers: Ints
-    """Ascending; contains the best blocks of each search by one part, up to the candidate limit."""
+    at: Ints
+    """Places; among them the best blocks of each search by one part, up to the candidate limit."""
     others: int
     """No other block is stronger, nano-units; -1 if there is none."""
     others_evident: int
@@ -68,25 +67,30 @@ def exactly(asked: Asked, wanted: int) -> Iterator[Scan]:
         asked: The question.
         wanted: How many of the strongest are needed.
     """
-    pool, most = asked.pool, asked.view.policy.candidates
+    pool, most = asked.columns.listed(asked.places), asked.view.policy.candidates
     rough = _Rough.of(asked)
-    best = [pool[_best(rough.lexical, most)], pool[_best(rough.cosine, most)]]
+    best = _best(rough.lexical, most), _best(rough.cosine, most)
     count = SLACK * wanted
     while 0 < count < len(pool):
         places, others = _strongest(rough.strength, count)
-        scan = Scan(asked.view.union(*best, pool[places]), others, others)
-        # With a vector almost any block has some evidence; without one few do.
-        yield scan if asked.vector is not None else _beside(scan, pool, rough, count)
+        chosen = np.zeros(len(pool), dtype=np.bool_)
+        for some in (*best, places):
+            chosen[some] = True
+        evident = others
+        if asked.vector is None:  # with a vector almost any block has some evidence
+            more, evident = _evident(rough, count)
+            chosen[more] = True
+        yield Scan(pool[chosen], others, evident)
         count *= WIDER
 
 
-def _beside(scan: Scan, pool: Ints, rough: _Rough, count: int) -> Scan:
-    """Return *scan* with the strongest of the blocks that have evidence besides rarity."""
+def _evident(rough: _Rough, count: int) -> tuple[Ints, int]:
+    """Return the strongest blocks that have evidence besides rarity, as ``_strongest`` does."""
     others, evident = -1, np.flatnonzero(rough.evidence > 0)
     if count < len(evident):
         places, others = _strongest(rough.strength[evident], count)
         evident = evident[places]
-    return scan._replace(numbers=np.union1d(scan.numbers, pool[evident]), others_evident=others)
+    return evident, others
 
 
 @frozen(kw_only=True, eq=False)
@@ -103,29 +107,27 @@ class _Rough:
     @classmethod
     def of(cls, asked: Asked) -> _Rough:
         """Compute the rough values of the pool of a question."""
-        view, pool, words = asked.view, asked.pool, asked.words.value
-        documents = view.documents(pool)[1]
+        at = asked.places
         lexical, nearness, author, date, rarity = (
-            np.float32(weight / NANO) for weight in weights(view.policy)
+            np.float32(weight / NANO) for weight in weights(asked.view.policy)
         )
-        strength = _fractions(asked.rarity(documents))
+        strength = _fractions(asked.rarity(at))
         strength *= rarity
-        found = words.fractions(len(view.speakers())).take(documents)
-        evidence = found
+        evidence = found = _fractions(asked.words.value.strengths[at])
         strength += found * lexical
         if asked.authors:
-            said = _fractions(asked.said(documents))
+            said = _fractions(asked.said(at))
             strength += said * author
             evidence = evidence + said
         if asked.dated:
-            close = _fractions(asked.close(pool))
+            close = _fractions(asked.close(at))
             strength += close * date
             evidence = evidence + close
         cosines = strength[:0]
         if asked.vector is not None:
-            cosines = asked.rough_cosines(pool)
+            cosines = asked.rough_cosines(at)
             strength += cosines * nearness
-        bonus = asked.rough_bonus(pool)
+        bonus = asked.rough_bonus(at)
         if bonus is not None:
             strength += bonus
         return cls(lexical=found, cosine=cosines, evidence=evidence, strength=strength)
@@ -174,7 +176,7 @@ def _low(values: Floats, count: int) -> float:
 
 
 def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
-    """Return the blocks to score: a function of the view, the question and the near blocks.
+    """Return the places to score: a function of the view, the question and the near blocks.
 
     1. The *near* blocks.
     2. Of the eligible blocks that contain a rare word of the question, themselves or in a
@@ -191,19 +193,24 @@ def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
     Blocks left out have a low cosine and only common words. For the scored blocks every number
     is the same as if all were scored. The others are not found, unless edges lead to them.
     """
-    view, most = asked.view, asked.view.policy.candidates
+    columns, most = asked.columns, asked.view.policy.candidates
     telling = asked.counts.telling(sizes.holders)
     words = asked.in_context(telling)
-    numbers = view.union(asked.eligible(words.documents)[1], _named(asked), _close(asked))
-    documents = view.documents(numbers)[1]
-    lexical = words.of(documents)
-    rest = asked.said(documents), asked.close(numbers), asked.rarity(documents)
+    marked = columns.mask(asked.eligible(words.documents))
+    marked[_named(asked)] = True
+    marked[_close(asked)] = True
+    at = np.flatnonzero(marked[:-1])
+    lexical = words.of(columns.documents[at])
+    rest = asked.said(at), asked.close(at), asked.rarity(at)
     partial = asked.strengths((lexical, np.zeros_like(lexical), *rest))
     some = _first(partial, sizes.overlooked)
-    cosines = cosine(view, asked.vector, numbers[some])
+    cosines = asked.cosines(at[some])
     strength = asked.strengths((lexical[some], cosines, *(part[some] for part in rest)))
     strongest = some[_first(strength, sizes.beside * most)]
-    return view.union(near, numbers[_first(lexical, most)], numbers[strongest])
+    chosen = columns.mask(columns.places(near))
+    chosen[at[_first(lexical, most)]] = True
+    chosen[at[strongest]] = True
+    return np.flatnonzero(chosen[:-1])
 
 
 def _first(values: Ints, count: int) -> Ints:
@@ -219,14 +226,16 @@ def _first(values: Ints, count: int) -> Ints:
 
 
 def _named(asked: Asked) -> Ints:
-    """Return the blocks of the pool by a named author."""
+    """Return the places of the pool with texts by a named author."""
     if not asked.authors:
-        return asked.pool[:0]
+        return np.zeros(0, dtype=np.int64)
     author = asked.view.state.sequence.author
     documents = [np.flatnonzero(author == each) for each in asked.authors]
-    return asked.eligible(np.concatenate(documents))[1]
+    return asked.eligible(np.concatenate(documents))
 
 
 def _close(asked: Asked) -> Ints:
-    """Return the blocks of the pool that are close to a named date."""
-    return asked.pool[asked.close(asked.pool) > 0] if asked.dated else asked.pool[:0]
+    """Return the places of the pool that are close to a named date."""
+    if not asked.dated:
+        return np.zeros(0, dtype=np.int64)
+    return asked.columns.listed(asked.places)[asked.close(asked.places) > 0]

@@ -1,7 +1,7 @@
 """A parsed question to a view, and the parts of its match with each block.
 
-The caller chooses the blocks. The parts of one block do not depend on the others, so the numbers
-are the same for a few blocks as for all.
+The caller chooses the blocks, by their places among the active ones. The parts of one block do not
+depend on the others, so the numbers are the same for a few blocks as for all.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.vectors import Vector
-from mnemic.kernel.numeric.arithmetic import NANO, weighted_each
+from mnemic.kernel.numeric.arithmetic import NANO, nano_each, weighted_each
 from mnemic.kernel.policy import Policy
 from mnemic.projections.blocks.passages import Searched
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.lexical.languages.words import Variants
 from mnemic.projections.lexical.lexicon import Lexicon
-from mnemic.projections.lexical.term_counts import Matches, TermCounts
+from mnemic.projections.lexical.term_counts import GRID, Matches, TermCounts
 from mnemic.projections.retrieval.recipes import dates
 from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.plain import cosine
 from mnemic.projections.state.active_blocks import Bools, Ints
 from mnemic.projections.storage.array_bundle import Lazy
-from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
+from mnemic.projections.view.active_columns import ActiveColumns, At
 
 Floats = NDArray[np.float32]
+Floats64 = NDArray[np.float64]
 
 EVIDENCE: Final = ("lexical", "cosine", "author", "date")
 PARTS: Final = (*EVIDENCE, "rarity")
@@ -48,6 +49,8 @@ UNKNOWN_REFERENCE: Final = -1
 NAME: Final = -1
 """Statistic of a term that is not searched for, since it is an author's name."""
 
+DENSE: Final = 4
+"""One in this many texts: from there on the matches of a term are added faster all together."""
 FEW: Final = 1024
 """Up to this many documents, the words of each and of its neighbours are looked up one by one."""
 
@@ -57,12 +60,40 @@ def weights(policy: Policy) -> tuple[int, ...]:
     return policy.relevance_weights
 
 
-def _by_passage(asked: Asked) -> Lazy[Matches]:
-    return Lazy(lambda: asked.passages_in_context(asked.counts))
+def _words(asked: Asked) -> Lazy[Words]:
+    return Lazy(asked.searched_words)
 
 
-def _words(asked: Asked) -> Lazy[Matches]:
-    return Lazy(lambda: asked.searched.best(asked.by_passage.value))
+def _cosines(asked: Asked) -> Lazy[Ints]:
+    return Lazy(lambda: np.append(cosine(asked.view, asked.vector, asked.columns.vectors), 0))
+
+
+@frozen(eq=False)
+class TermMatch:
+    """The match of one term with every searched text or passage, in grid units."""
+
+    at: Ints | None
+    """Where it counts: by place, or by passage; None: ``match`` holds all."""
+    match: Floats64
+
+    @classmethod
+    def of(cls, at: Ints, match: Floats64, units: int) -> TermMatch:
+        """Return the smaller of both forms."""
+        if DENSE * len(at) < units:
+            return cls(at, match)
+        every = np.zeros(units)
+        every[at] = match
+        return cls(None, every)
+
+
+@frozen(kw_only=True, eq=False)
+class Words:
+    """The match of the words of a question with every active block."""
+
+    strengths: Ints
+    """By place, nano-units."""
+    by_passage: Ints
+    """By passage, or by place where texts are not cut."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -73,14 +104,19 @@ class Asked:
     """As for ``TermCounts.spread``."""
 
     view: View
+    columns: ActiveColumns
     query: str
     wording: list[str]
     """Its terms in order, repetitions kept."""
     vector: Vector | None
     pool: Ints
     """Numbers of the eligible blocks, ascending."""
+    places: At
+    """Their places."""
     searched: Searched
     """The texts that its words are searched in, whole or as passages."""
+    terms: list[Variants]
+    """Its terms that are searched for."""
     counts: TermCounts
     """Counts of its words in each of these."""
     authors: tuple[int, ...]
@@ -92,10 +128,10 @@ class Asked:
     ``UNKNOWN_REFERENCE``."""
     statistics: tuple[int, ...]
     """As ``RecallRecorded.statistics``, without the first."""
-    by_passage: Lazy[Matches] = field(init=False, default=Factory(_by_passage, takes_self=True))
-    """Every searched text, or passage of one, that contains some of the words."""
-    words: Lazy[Matches] = field(init=False, default=Factory(_words, takes_self=True))
-    """Every document that contains some of the words, itself or in its neighbours."""
+    words: Lazy[Words] = field(init=False, default=Factory(_words, takes_self=True))
+    """The match of its words with every active block."""
+    every_cosine: Lazy[Ints] = field(init=False, default=Factory(_cosines, takes_self=True))
+    """Its cosine with every active block, at least 0, and 0 once more at the end: for place -1."""
 
     @classmethod
     def of(cls, view: View, query: str, vector: Vector | None, pool: Ints, **own: Any) -> Self:
@@ -103,10 +139,10 @@ class Asked:
 
         Names of authors ask who, not what, and are left out of the words unless nothing is left.
         """
-        lexicon, sequence, alive = view.state.lexicon, view.state.sequence, view.present.alive
+        lexicon, sequence, columns = view.state.lexicon, view.state.sequence, view.columns
         searched = cls.searched_in(view)
         asked = cls.terms_of(searched.lexicon, query)
-        authors = cls.authors_named(sequence, alive, [*chain.from_iterable(asked)])
+        authors = cls.authors_named(sequence, columns, [*chain.from_iterable(asked)])
         reference, *known = view.statistics[0] if view.statistics else (UNKNOWN_REFERENCE,)
         if known:
             kept = [size != NAME for size in known[TOTALS:]]
@@ -116,15 +152,20 @@ class Asked:
             kept = kept if any(kept) else [True] * len(asked)
         about = list(compress(asked, kept))
         recorded = [each for each in known if each != NAME]
-        counts = searched.lexicon.counts(about, searched.alive, recorded=recorded)
+        counts = searched.lexicon.counts(
+            about, searched.alive, recorded=recorded, held=columns.terms(("held", searched.is_cut))
+        )
         sizes = iter(counts.statistics[TOTALS:])
         return cls(
             view=view,
+            columns=columns,
             query=query,
             wording=lexicon.wording(query),
             vector=vector,
             pool=pool,
+            places=columns.places(pool),
             searched=searched,
+            terms=about,
             counts=counts,
             authors=tuple(authors),
             dates=cls.dates_in(query),
@@ -148,12 +189,12 @@ class Asked:
         return Searched(lexicon=state.lexicon, alive=view.present.alive, links=state.sequence.links)
 
     @classmethod
-    def authors_named(cls, sequence: Threads, alive: Bools, asked: list[str]) -> list[int]:
-        """Return the authors that a question names, restricted to those of live documents."""
-        spoke = sequence.author[: len(alive)]
-        return [
-            author for author in sequence.authors_named(asked) if (alive & (spoke == author)).any()
-        ]
+    def authors_named(
+        cls, sequence: Threads, columns: ActiveColumns, asked: list[str]
+    ) -> list[int]:
+        """Return the authors that a question names, restricted to those of active blocks."""
+        named = sequence.authors_named(asked)
+        return [author for author in named if author in columns.living_authors]
 
     @classmethod
     def dates_in(cls, query: str) -> Dates:
@@ -170,15 +211,14 @@ class Asked:
         """Whether it names an author, even one whose texts were erased since."""
         return bool(self.authors) or NAME in self.statistics[TOTALS:]
 
-    def parts(self, numbers: Ints) -> tuple[Ints, ...]:
-        """Return each part of the match of some eligible blocks."""
-        documents = self.view.documents(numbers)[1]
+    def parts(self, at: At) -> tuple[Ints, ...]:
+        """Return each part of the match of the blocks at some places."""
         return (
-            self._lexical(documents),
-            cosine(self.view, self.vector, numbers),
-            self.said(documents),
-            self.close(numbers),
-            self.rarity(documents),
+            self.lexical(at),
+            self.cosines(at),
+            self.said(at),
+            self.close(at),
+            self.rarity(at),
         )
 
     def strengths(self, parts: tuple[Ints, ...]) -> Ints:
@@ -190,42 +230,106 @@ class Asked:
         """Weight of each part, nano-units."""
         return weights(self.view.policy)
 
-    def rarity(self, documents: Ints) -> Ints:
-        """Return how unusual the words of each document were when it was learned."""
-        return self.view.state.lexicon.rarity.take(documents)
+    def rarity(self, at: At) -> Ints:
+        """Return how unusual the words of each text were when it was learned."""
+        columns, lexicon = self.columns, self.view.state.lexicon
+        every: Ints = columns.derived("rarity", lambda: lexicon.rarity.take(columns.documents))
+        return every[at]
 
-    def rough_cosines(self, numbers: Ints) -> Floats:
+    def cosines(self, at: At) -> Ints:
+        """Return the cosine of each block with the question's vector, at least 0."""
+        if isinstance(at, slice) or self.every_cosine.made:
+            return self.every_cosine.value[:-1][at]
+        return cosine(self.view, self.vector, self.columns.vectors[at])
+
+    def rough_cosines(self, at: At) -> Floats:
         """Return the cosine of each block with the question's vector, approximately, at least 0."""
         assert self.vector is not None, "without a vector there are no cosines"  # noqa: S101
-        found = self.view.rough_cosines(self.vector, numbers)
+        found = self.view.rough_cosines(self.vector, self.columns.vectors[at])
         return np.maximum(found, 0, out=found)
 
-    def rough_bonus(self, numbers: Ints) -> Floats | None:
+    def rough_bonus(self, at: At) -> Floats | None:
         """Return what is added to the weighted sum of ``PARTS``, as fractions of rough precision.
 
         None: nothing is.
         """
-        del numbers  # by this recipe
+        del at  # by this recipe
         return None
 
-    def _lexical(self, documents: Ints) -> Ints:
-        if self.words.made or len(documents) > FEW:
-            return self.words.value.of(documents)
+    def lexical(self, at: At) -> Ints:
+        """Return how well the words match each text."""
+        if self.words.made or self.columns.size(at) > FEW:
+            return self.words.value.strengths[at]
+        documents = self.columns.documents[at]
         near = self.counts.around(
             self.searched.of(documents)[0], self.searched.links, SPREAD, self.full_length
         )
         return self.searched.best(near.matches()).of(documents)
 
+    def searched_words(self) -> Words:
+        """Search all active texts for the words."""
+        columns, searched = self.columns, self.searched
+        units = self._units
+        total = np.zeros(units)
+        found = self._term_matches()
+        for each in found:
+            if each.at is None:
+                total += each.match
+        sparse = [each for each in found if each.at is not None]
+        if sparse:
+            at = np.concatenate([each.at for each in sparse])
+            total += np.bincount(at, np.concatenate([each.match for each in sparse]), units)
+        reach = sum(round(bound * GRID) for bound in self.counts.bounds)
+        by_passage = nano_each(total / max(reach, 1))
+        if not searched.is_cut:
+            return Words(strengths=by_passage, by_passage=by_passage)
+        passages, starts = columns.of_set("passages", lambda: searched.of(columns.documents))
+        best = np.maximum.reduceat(by_passage[passages], starts) if columns.count else by_passage
+        return Words(strengths=best, by_passage=by_passage)
+
+    @property
+    def _units(self) -> int:
+        """Number of searched texts, or passages."""
+        searched = self.searched
+        return len(searched.alive) if searched.is_cut else self.columns.count
+
+    def _term_matches(self) -> list[TermMatch]:
+        """Return the match of each term, neighbours included.
+
+        It follows from the set of active texts and the statistics of the term, so it is kept with
+        the set.
+        """
+        columns, counts = self.columns, self.counts
+        totals = counts.statistics[:TOTALS]
+        keys = [
+            (term, *totals, size)
+            for term, size in zip(self.terms, counts.statistics[TOTALS:], strict=True)
+        ]
+        known = columns.terms(("spread", self.searched.is_cut, self.full_length))
+        found = {key: known[key] for key in keys if key in known}
+        missing = [place for place, key in enumerate(keys) if key not in found]
+        if missing:
+            spread = counts.only(missing).spread(self.searched.links, SPREAD, self.full_length)
+            ends = np.cumsum([len(held) for held in spread.documents])
+            matches = np.split(spread.grid(), ends[:-1])
+            for place, held, match in zip(missing, spread.documents, matches, strict=True):
+                if not self.searched.is_cut:
+                    at = columns.of_documents(held)
+                    alive = at >= 0
+                else:
+                    at, alive = held, held < len(self.searched.alive)
+                found[keys[place]] = TermMatch.of(at[alive], match[alive], self._units)
+            known |= found
+        return [found[key] for key in keys]
+
     def in_context(self, counts: TermCounts) -> Matches:
         """Return the match of every document in which some of *counts* count, neighbours added."""
-        return self.searched.best(self.passages_in_context(counts))
+        spread = counts.spread(self.searched.links, SPREAD, self.full_length)
+        return self.searched.best(spread.matches())
 
-    def passages_in_context(self, counts: TermCounts) -> Matches:
-        """Return ``in_context`` of what is searched: passages or texts."""
-        return counts.spread(self.searched.links, SPREAD, self.full_length).matches()
-
-    def held(self, documents: Ints) -> Bools:
-        """Return which of its words each of *documents* contains, shape (words, documents)."""
+    def held(self, at: At) -> Bools:
+        """Return which of its words each text contains, shape (words, texts)."""
+        documents = self.columns.documents[at]
         passages, starts = self.searched.of(documents)
         held = self.counts.held(passages)
         if len(passages) == len(documents):
@@ -233,26 +337,24 @@ class Asked:
         found: Bools = np.logical_or.reduceat(held, starts, axis=1)
         return found
 
-    def said(self, documents: Ints) -> Ints:
-        """Return ``NANO`` for documents by a named author, else 0."""
+    def said(self, at: At) -> Ints:
+        """Return ``NANO`` for texts by a named author, else 0."""
         if not self.authors:
-            return np.zeros(len(documents), dtype=np.int64)
-        author = self.view.state.sequence.author[documents]
-        return np.where(np.isin(author, self.authors), NANO, 0)
+            return np.zeros(self.columns.size(at), dtype=np.int64)
+        author = self.columns.authors[at]
+        is_theirs = author == self.authors[0]
+        for each in self.authors[1:]:
+            is_theirs |= author == each
+        return np.where(is_theirs, NANO, 0)
 
-    def close(self, numbers: Ints) -> Ints:
+    def close(self, at: At) -> Ints:
         """Return the closeness of each block to the named dates."""
         if not self.dated:
-            return np.zeros(len(numbers), dtype=np.int64)
-        return dates.closeness(self.dates, self.view.life.column("created_us", numbers))
+            return np.zeros(self.columns.size(at), dtype=np.int64)
+        return dates.closeness(self.dates, self.columns.life("created_us")[at])
 
-    def eligible(self, documents: Ints) -> tuple[Ints, Ints]:
-        """Return those of *documents* that belong to eligible blocks, and these blocks."""
-        alive = self.view.present.alive
-        documents = documents[documents < len(alive)]
-        documents = documents[alive[documents]]
-        numbers = self.view.speakers()[documents].astype(np.int64)
-        if self.pool is not self.view.present.numbers:
-            among = places(self.pool, numbers) >= 0
-            documents, numbers = documents[among], numbers[among]
-        return documents, numbers
+    def eligible(self, documents: Ints) -> Ints:
+        """Return the places of the eligible blocks that have some of these texts."""
+        at = self.columns.of_documents(documents)
+        at = at[at >= 0]
+        return at if isinstance(self.places, slice) else at[self.columns.mask(self.places)[at]]

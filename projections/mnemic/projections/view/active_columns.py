@@ -1,0 +1,240 @@
+"""Columns over the active blocks of a view: one value per block, found by its place among them.
+
+A recall reads them by places, so its stages share masks and index arrays, and nothing is looked up
+by number between them. Each column is computed on first use and kept: what follows from the set of
+active blocks alone, with that set, which is the same object for all versions that share it; the
+rest with the snapshot of its version. Nothing here is written to once it was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.numeric.arithmetic import NANO, product_each
+from mnemic.kernel.scoring.signals import frequency, usefulness
+from mnemic.projections.blocks.threads import STEPS
+from mnemic.projections.state.active_blocks import Bools
+from mnemic.projections.storage.sorted_arrays import places
+from mnemic.projections.vectors.index import VectorIndex
+from mnemic.projections.view.block_view import BlockView
+
+Ints = NDArray[np.int64]
+At: TypeAlias = Ints | slice
+"""Places among the active blocks, ascending; or all of them, as ``EVERY``."""
+
+EVERY: Final = slice(None)
+
+MATCHES_MAX: Final = 2**22
+"""Number of matches that a cache of terms may hold before it starts again."""
+
+
+class ActiveColumns:
+    """The active blocks of one view.
+
+    Args:
+        view: The view.
+        index: Its vectors.
+    """
+
+    def __init__(self, view: BlockView, index: VectorIndex) -> None:
+        self.view = view
+        self._index = index
+        self.present = present = view.present
+        self.numbers = present.numbers
+        self.count = len(present.numbers)
+        self._of_set: dict[Any, Any] = present.kept
+        self._of_version: dict[Any, Any] = view.kept
+
+    def _kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what follows from the set of active blocks alone."""
+        found = self._of_set.get(key)
+        if found is None:
+            found = self._of_set[key] = make()
+        return found
+
+    def _versioned(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return what belongs to the version of the view."""
+        key = (self.present, *key)
+        found = self._of_version.get(key)
+        if found is None:
+            found = self._of_version[key] = make()
+        return found
+
+    # --- places -------------------------------------------------------------------------------
+
+    def places(self, numbers: Ints) -> At:
+        """Return the places of some active blocks, given by number, ascending."""
+        return EVERY if numbers is self.numbers else places(self.numbers, numbers)
+
+    def numbers_at(self, at: At) -> Ints:
+        """Return the numbers of the blocks at some places; the same array for all of them."""
+        return self.numbers if isinstance(at, slice) else self.numbers[at]
+
+    def size(self, at: At) -> int:
+        """Return how many places these are."""
+        return self.count if isinstance(at, slice) else len(at)
+
+    def listed(self, at: At) -> Ints:
+        """Return these places as an array."""
+        return np.arange(self.count) if isinstance(at, slice) else at
+
+    def mask(self, at: At) -> Bools:
+        """Return which places are among *at*, and false once more at the end: for place -1."""
+        marked = np.zeros(self.count + 1, dtype=np.bool_)
+        marked[: self.count][at] = True
+        return marked
+
+    def of_numbers(self, numbers: NDArray[Any]) -> Ints:
+        """Return the place of each block; -1 for one that is not active."""
+        by_number: Ints = self._kept("of_numbers", self._by_number)
+        # A number behind the last active one clips to a -1 at the end.
+        return by_number.take(numbers, mode="clip")
+
+    def _by_number(self) -> Ints:
+        last = int(self.numbers[-1]) if self.count else -1
+        return _inverse(self.numbers, last + 2)
+
+    def of_documents(self, documents: NDArray[Any]) -> Ints:
+        """Return the place of the block that has each text; -1 if it is not active, or ``NONE``."""
+        by_document: Ints = self._kept("of_documents", self._by_document)
+        # Shifted by one, so that -1 has a slot of its own; those beyond the end clip to the last.
+        return by_document.take(documents + 1, mode="clip")
+
+    def _by_document(self) -> Ints:
+        return _inverse(self.documents + 1, len(self.present.alive) + 2)
+
+    # --- what the set of active blocks decides ------------------------------------------------
+
+    @property
+    def documents(self) -> Ints:
+        """The document of each block's text."""
+        found: Ints = self._kept("documents", lambda: self.present.texts.astype(np.int64))
+        return found
+
+    @property
+    def vectors(self) -> Ints:
+        """The row of each block's vector."""
+        found: Ints = self._kept("vectors", lambda: self.present.vectors.astype(np.int64))
+        return found
+
+    @property
+    def distinct(self) -> Ints:
+        """How untypical each vector is, nano-units."""
+        typicalities = self._index.typicalities
+        found: Ints = self._kept(
+            ("distinct", self.view.embedder), lambda: NANO - typicalities(self.vectors)
+        )
+        return found
+
+    @property
+    def authors(self) -> Ints:
+        """The author of each text."""
+        author = self.view.state.sequence.author
+        found: Ints = self._kept("authors", lambda: author[self.documents])
+        return found
+
+    @property
+    def living_authors(self) -> frozenset[int]:
+        """The authors of the texts."""
+        found: frozenset[int] = self._kept(
+            "living_authors", lambda: frozenset(np.unique(self.authors).tolist())
+        )
+        return found
+
+    @property
+    def neighbours(self) -> tuple[Ints, Ints]:
+        """The places of the texts before and after each, -1 where there is none."""
+        found: tuple[Ints, Ints] = self._kept("neighbours", self._neighbours)
+        return found
+
+    def _neighbours(self) -> tuple[Ints, Ints]:
+        links = self.view.state.sequence.links
+        # Links to texts that are not active may still be appended; these have no place anyway.
+        before, after = (links[:, side].take(self.documents) for side in (0, STEPS))
+        return self.of_documents(before), self.of_documents(after)
+
+    @property
+    def lengths(self) -> Ints:
+        """Terms of each text."""
+        lexicon = self.view.state.lexicon
+        found: Ints = self._kept("lengths", lambda: lexicon.lengths.take(self.documents))
+        return found
+
+    def terms(self, kind: Any) -> dict[Any, Any]:
+        """Return a cache of what terms of questions match in the active texts.
+
+        Args:
+            kind: How they are matched; each has a cache of its own.
+        """
+        found: dict[Any, Any] = self._kept(("terms", kind), dict)
+        if len(found) * self.count > MATCHES_MAX:
+            found = self._of_set["terms", kind] = {}
+        return found
+
+    def of_set(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what *make* computes of the set of active blocks alone, computed once."""
+        return self._kept(key, make)
+
+    def derived(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what *make* computes of the facts of this version, computed once."""
+        return self._versioned((key,), make)
+
+    # --- what the version decides -------------------------------------------------------------
+
+    def life(self, name: str) -> Ints:
+        """A column of the life table."""
+        return self._column("life", name)
+
+    def strength(self, name: str) -> Ints:
+        """A column of the strength table."""
+        return self._column("strength", name)
+
+    def _column(self, table: str, name: str) -> Ints:
+        found: Ints = self._versioned(
+            (table, name), lambda: getattr(self.view, table).column(name, self.numbers)
+        )
+        return found
+
+    # --- what the policy decides --------------------------------------------------------------
+
+    @property
+    def ceilings(self) -> Ints:
+        """The score ceiling of each block, nano-units."""
+        return self._judged("ceilings", lambda: self.view.ceilings(self.numbers))
+
+    @property
+    def shares(self) -> Ints:
+        """The share of an answer that each block's zone may take, nano-units."""
+        return self._judged("shares", lambda: self.view.shares(self.numbers))
+
+    def signal(self, name: str) -> Ints:
+        """Return the signal ``usefulness``, ``confidence`` or ``frequency`` of each block."""
+        return self._judged(name, lambda: self._discounted(name, self._signal(name)))
+
+    def _signal(self, name: str) -> Ints:
+        policy = self.view.policy
+        if name == "usefulness":
+            alpha, beta = (self._column("evidence", each) for each in ("alpha", "beta"))
+            return usefulness(policy.prior + alpha, policy.prior + beta)
+        if name == "frequency":
+            return frequency(self._column("uses", "retrievals"), policy)
+        return self.life("confidence")
+
+    def _discounted(self, name: str, values: Ints) -> Ints:
+        discounted = name in self.view.policy.zone_discounted
+        return product_each(values, self.ceilings) if discounted else values
+
+    def _judged(self, name: str, make: Callable[[], Ints]) -> Ints:
+        found: Ints = self._versioned((name, self.view.policy.id), make)
+        return found
+
+
+def _inverse(values: Ints, size: int) -> Ints:
+    """Return, by value, the place of each of *values*, and -1 for every other below *size*."""
+    inverse = np.full(size, -1, dtype=np.int64)
+    inverse[values] = np.arange(len(values))
+    return inverse
