@@ -106,9 +106,7 @@ class Readers:
             "beside = in_order(rows, version) if rows else erased",
             *self._lines("event", cls, names),
             "if rows and next(beside, None) is not None: raise Irregular",
-            *_built(
-                "value", Recorded, {"version": "version", **fields, "event": "event"}, names
-            ),
+            *_built("value", Recorded, {"version": "version", **fields, "event": "event"}, names),
             "return value",
         ]
         names["decode"] = msgspec.json.Decoder(body).decode
@@ -140,9 +138,7 @@ class Readers:
             expressions = {"of": "beside"}
         for each in attrs.fields(cls):
             if each.name not in expressions:
-                expressions[each.name] = self._expression(
-                    f"stored.{each.name}", each.type, names
-                )
+                expressions[each.name] = self._expression(f"stored.{each.name}", each.type, names)
         return [*before, *_built(value, cls, expressions, names)]
 
     def _expression(self, found: str, annotation: Any, names: dict[str, Any]) -> str:

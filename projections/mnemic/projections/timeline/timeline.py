@@ -209,7 +209,7 @@ class Timeline:
         return instant(self.clock, session, now_us, gap_us=self.policy.gap_us)
 
     def record(self, recorded: Recorded) -> None:
-        """Add the envelope of the next event."""
+        """Add the envelope of the next event, and the session that it starts or ends."""
         clock, session = self.clock, recorded.session_id
         active_us, recorded_us = recorded.active_us, recorded.recorded_us
         # The recorded value counts, so that replaying old bytes can never disagree with them.
@@ -224,6 +224,8 @@ class Timeline:
         actor = self.actors.number(recorded.actor)
         self._moments.append((active_us, recorded_us, number, within, actor))
         self.command_ids.record(recorded.command_id, recorded.version)
+        if kind in _OF_SESSIONS:
+            self._note_session(recorded)
 
     def record_each(self, events: Sequence[Recorded]) -> None:
         """Add the envelopes of the next events, and the sessions they start or end.
