@@ -80,10 +80,11 @@ class Erasures:
         decode = self._codec.decode_noting
         for record, rows in entries:
             recorded, missing = decode(record, rows)
-            self.present_count += len(rows)
+            if rows:
+                self.present_count += len(rows)
             if missing:
                 self._note(record, missing)
-            if isinstance(recorded.event, ERASING):
+            if type(recorded.event) in ERASING:
                 self._see_erasure(recorded)
             yield recorded
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -20,14 +19,12 @@ from mnemic.kernel.events import (
     BlockLearned,
     BlockRestated,
     BlocksQuarantined,
-    Promotion,
     Recorded,
     Supersession,
 )
-from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX
+from mnemic.kernel.model.blocks import ARCHIVED, INBOX
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.model.texts import BlockText, Erased
-from mnemic.kernel.numeric.retention import GOOD
+from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.blocks.retrieval_counts import RetrievalCounts

@@ -240,8 +240,7 @@ class Graph:
 
     def release(self, block: int, version: int) -> None:
         """Remove every pending connection and staged pair of a block."""
-        for ends in self.staged.of(block):
-            self.staged.drop(ends, version)
+        self.staged.drop_each(self.staged.of(block), version)
         for ends in self.pending.of(block):
             self.pending.drop(ends, version)
 

@@ -181,7 +181,7 @@ def _promoted(to: Writers, events: Events[happened.BlocksPromoted]) -> None:
             if promotion.supersession is not None:
                 _supersede(to, promotion.supersession, version)
         _note_near(to, event.near, version)
-        _link(to, event.links, at, "similar", "similarity")
+        _link(to, event.links, at, relation="similar", origin="similarity")
 
 
 def _analysed(to: Writers, analysis: AnalysisText | Erased, number: int, version: int) -> int:
@@ -196,7 +196,7 @@ def _analysed(to: Writers, analysis: AnalysisText | Erased, number: int, version
 
 def _relinked(to: Writers, events: Events[happened.BlocksRelinked]) -> None:
     for event, at in events:
-        _link(to, event.links, at, "similar", "similarity")
+        _link(to, event.links, at, relation="similar", origin="similarity")
 
 
 def _superseded(to: Writers, events: Events[happened.BlockSuperseded]) -> None:
@@ -310,7 +310,7 @@ def _disconnected(to: Writers, events: Events[happened.EdgeDisconnected]) -> Non
         graph.barred.put(ends, version, version)
 
 
-def _link(to: Writers, links: Iterable[Link], at: Recorded, relation: str, origin: str) -> None:
+def _link(to: Writers, links: Iterable[Link], at: Recorded, *, relation: str, origin: str) -> None:
     """Add automatic edges, which have the relation *relation* unless they say another."""
     numbers, staged, relations = to.numbers, to.graph.staged, to.graph.relations
     write, version, active_us = to.write_edge, at.version, at.active_us
@@ -373,7 +373,7 @@ def _outcome(to: Writers, events: Events[happened.OutcomeRecorded]) -> None:
             if reinforced:
                 write_strength((number, version, active_us, 1, CARRIED))
         if event.links:
-            _link(to, event.links, at, "outcome", "outcome")
+            _link(to, event.links, at, relation="outcome", origin="outcome")
         for a, b in event.confirmed:
             to.graph.use(numbers[a], numbers[b], version, active_us)
         for penalty in event.penalties:

@@ -19,7 +19,7 @@ DECODED_EVENTS: Final = 512
 """Events decoded before they are applied: few enough to stay in the processor's caches."""
 BATCHED_MIN: Final = DECODED_EVENTS
 """Minimum number of events for a batch; applying fewer one by one takes less time."""
-BATCH: Final = 8192
+BATCH: Final = 16384
 """Number of events after which, at the latest, everything is written to the tables."""
 
 

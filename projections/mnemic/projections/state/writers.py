@@ -13,7 +13,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class DirectWriters(Writers):
 def _put(table: VersionedTable, counted: tuple[str, ...], row: Row) -> None:
     """Put one row, its open values filled in from the row before."""
     key, version, *values = row
-    if table.row(key) >= 0:
+    if table.row(key) >= 0:  # a key without a row has no open values
         before = table.values(key)
         for place, value in enumerate(values):
             if value == CARRIED:
