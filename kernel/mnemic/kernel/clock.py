@@ -73,7 +73,7 @@ class ActiveClock:
         rises = (counted is None or counted <= now_us[0]) and list(now_us) == sorted(now_us)
         if rises and latest.keys() <= last_us.keys():  # the usual case
             self.counted_us = now_us[-1]
-            last_us.update(latest)
+            last_us.update((session, now) for session, now in latest.items() if session is not None)
             return
         for session, now in zip(sessions, now_us, strict=True):
             if session is not None and session in last_us:

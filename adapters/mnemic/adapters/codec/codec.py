@@ -112,9 +112,11 @@ class Codec:
         """
         if not lost:
             try:
-                return self._shortcuts[record[1]](record, payloads)
+                recorded: Recorded = self._shortcuts[record[1]](record, payloads)
             except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
                 pass
+            else:
+                return recorded
         return self._decoded(record, payloads, lost)[0]
 
     def decode_noting(

@@ -25,9 +25,8 @@ always the one that a mark refers to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import repeat
-from types import NoneType
+from types import GenericAlias, NoneType
 from typing import Annotated, Any, get_args, get_origin
 
 import attrs
@@ -177,13 +176,17 @@ def _built(
 # --- what is stored -----------------------------------------------------------------------------
 
 
-@cache
+_stored: dict[type, type[msgspec.Struct]] = {}
+
+
 def stored(cls: type) -> type[msgspec.Struct]:
     """Return the struct that a body of *cls*, an event or a part or a payload, is decoded into.
 
     Raises:
         TypeError: It has a field of a kind that no event had when this was written.
     """
+    if cls in _stored:
+        return _stored[cls]
     attrs.resolve_types(cls)
     fields: list[Any] = [("numbers", str)] if cls is RecallRecorded else []
     aside = PACKED if cls is RecallRecorded else ("of",) if issubclass(cls, Payload) else ()
@@ -191,8 +194,11 @@ def stored(cls: type) -> type[msgspec.Struct]:
         if each.name not in aside:
             default = () if each.default is attrs.NOTHING else (_constant(each),)
             fields.append((each.name, _stored_type(each.type), *default))
-    return msgspec.defstruct(
-        f"Stored{cls.__name__}", fields, kw_only=True, forbid_unknown_fields=True, gc=False
+    return _stored.setdefault(
+        cls,
+        msgspec.defstruct(
+            f"Stored{cls.__name__}", fields, kw_only=True, forbid_unknown_fields=True, gc=False
+        ),
     )
 
 
@@ -205,8 +211,10 @@ def _stored_type(annotation: Any) -> Any:
     if annotation in PLAIN:
         return PLAIN[annotation]
     if get_origin(annotation) is tuple:
-        members = get_args(annotation)
-        return tuple[tuple(each if each is Ellipsis else _stored_type(each) for each in members)]
+        members = [
+            each if each is Ellipsis else _stored_type(each) for each in get_args(annotation)
+        ]
+        return GenericAlias(tuple, tuple(members))
     if attrs.has(annotation):
         return stored(annotation)
     raise TypeError(f"no reader can be written for {annotation!r}")

@@ -236,8 +236,8 @@ def _erased(to: Writers, events: Events[happened.BlockErased]) -> None:
         timeline.erased_blocks[number] = at.version
         known = timeline.erased_context.get(number, frozenset())
         near = None if event.context is None else frozenset(numbers[each] for each in event.context)
-        is_known = near is not None and known is not None
-        timeline.erased_context[number] = known | near if is_known else None
+        both = None if near is None or known is None else known | near
+        timeline.erased_context[number] = both
 
 
 def _archive(to: Writers, ids: Iterable[BlockId], version: int, reason: str) -> None:

@@ -115,10 +115,9 @@ class BufferedWriters(Writers):
         self._state = state
         catalogue = state.catalogue
         self.life = Writes(catalogue.life, seen=("tags", "text"))
-        self._tables = {"life": self.life} | {
-            name: Writes(getattr(catalogue, name), counted=counted)
-            for name, counted in _COUNTED.items()
-        }
+        self._tables = {"life": self.life}
+        for name, counted in _COUNTED.items():
+            self._tables[name] = Writes(getattr(catalogue, name), counted=counted)
         self._reviews = Flat(_REVIEW)
         self.catalogue = catalogue.over(**self._tables)
         self.graph: Edges = Edges(state.graph)
