@@ -25,8 +25,8 @@ from mnemic.kernel.model.identity import BlockId, CommandId
 from mnemic.kernel.model.texts import ERASED
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.state.apply import apply
-from mnemic.projections.state.batch_replay import BatchReplay
 from mnemic.projections.state.checkpoint import freeze, thaw
+from mnemic.projections.state.replay import BatchReplay
 from mnemic.projections.state.state import State
 from mnemic.projections.view import as_of
 from tests.agreement.snapshots import state_of_view

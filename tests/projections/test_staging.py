@@ -110,7 +110,7 @@ def test_an_edge_is_known_to_be_used_from_its_first_use_on() -> None:
 def test_retrievals_are_counted_by_frame_up_to_a_version() -> None:
     returns = RetrievalCounts()
     for version, frame in ((1, "task"), (4, "attention"), (4, "task"), (9, "task")):
-        returns.note(0, frame, version)
+        returns.note_each([0], frame, version)
     returns.flush()
     assert [returns.counts(0, version) for version in (0, 1, 4, 9)] == [
         {},

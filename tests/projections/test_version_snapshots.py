@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from mnemic.projections.state.active_blocks import ActiveBlocks
 from mnemic.projections.state.apply import apply
-from mnemic.projections.state.batch_replay import BatchReplay
-from mnemic.projections.state.replay import rebuild
+from mnemic.projections.state.replay import BatchReplay, rebuild
 from mnemic.projections.state.snapshots import KEPT_MAX, SnapshotCache, VersionSnapshot
 from mnemic.projections.state.state import State
 from mnemic.projections.storage.columns import VersionedTable

@@ -66,7 +66,15 @@ class ActiveClock:
         self, sessions: Sequence[SessionId | None], now_us: Sequence[int], *, gap_us: int
     ) -> None:
         """Call ``credit`` for each event in order, skipping events outside a session."""
+        if not now_us:
+            return
         last_us, counted = self.last_us, self.counted_us
+        latest = dict(zip(sessions, now_us, strict=True))
+        rises = (counted is None or counted <= now_us[0]) and list(now_us) == sorted(now_us)
+        if rises and latest.keys() <= last_us.keys():  # the usual case
+            self.counted_us = now_us[-1]
+            last_us.update((session, now) for session, now in latest.items() if session is not None)
+            return
         for session, now in zip(sessions, now_us, strict=True):
             if session is not None and session in last_us:
                 if counted is None or not counted - gap_us <= now <= counted:

@@ -295,7 +295,7 @@ def test_an_edge_use_in_a_session_survives_thawing() -> None:
 
 def test_retrieval_counts_and_reviews_continue_after_thawing() -> None:
     returns, reviews = RetrievalCounts(), ReviewHistory()
-    returns.note(1, "task", 3)
+    returns.note_each([1], "task", 3)
     reviews.note(1, 3, 30, 3)
     reviews.put_back(1, 4, 2)
     later, counted = (
@@ -305,7 +305,7 @@ def test_retrieval_counts_and_reviews_continue_after_thawing() -> None:
     assert later.counts(1, 9) == {"task": 1}
     assert [counted.of(1, version) for version in (3, 4)] == [[(3, 30, 3)], []]
     for some in (returns, later):
-        some.note(1, "self", 5)
+        some.note_each([1], "self", 5)
         some.flush()
     for others in (reviews, counted):
         others.note(1, 5, 50, 1)

@@ -23,6 +23,7 @@ from mnemic.kernel.policy import DEFAULT
 from mnemic.kernel.results import CurateResult
 from mnemic.kernel.scoring.decay import tier_rate
 from mnemic.kernel.timestamps import Instant
+from mnemic.projections.graph.graph import key
 from mnemic.projections.state.apply import apply
 from mnemic.projections.state.state import State
 from mnemic.projections.view import View, live
@@ -91,16 +92,12 @@ class Worlds:
     def put(self, edge: PlainEdge) -> None:
         """Add an edge without an event."""
         self.plain.put_edge(edge)
-        self.columns.graph.link(
-            self.plain.blocks[edge.source].number,
-            self.plain.blocks[edge.target].number,
-            self.plain.version,
-            relation=edge.relation,
-            origin=edge.origin,
-            weight=edge.weight,
-            anchor_us=int(NO_ANCHOR) if edge.anchor_us is None else edge.anchor_us,
-            count=edge.count,
-        )
+        graph, blocks = self.columns.graph, self.plain.blocks
+        source, target = blocks[edge.source].number, blocks[edge.target].number
+        kinds = graph.relations.number(edge.relation), graph.origins.number(edge.origin)
+        anchor_us = int(NO_ANCHOR) if edge.anchor_us is None else edge.anchor_us
+        values = (source, *kinds, edge.weight, anchor_us, edge.count, -1)
+        graph.relink(key(source, target), self.plain.version, values)
 
     def view(self, *, hour: int = 0, instant_us: int = 0) -> View:
         return live(self.columns, active_us=hour * MICROS_PER_HOUR, instant_us=instant_us)

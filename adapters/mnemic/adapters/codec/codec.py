@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -20,9 +19,6 @@ from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.model.texts import ERASED, LOST, Payload
 from mnemic.kernel.ports import Entropy, PayloadRow, Record
 
-_MARK = re.compile(rb'"[0-9A-Za-z_-]{38}"')
-"""What may be a mark: every mark has this form, and few other texts do."""
-
 _NEWER = (envelope.UnknownKey, ForbiddenExtraKeysError)
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
 
@@ -34,6 +30,8 @@ class _Reading(NamedTuple):
     places: Places
     marked: frozenset[str]
     """Fields that contain a mark, themselves or in a part of them."""
+    marked_keys: tuple[bytes, ...]
+    """The same as keys of a body: an event without any of them names no payload."""
     structured: Callable[[dict[str, Any], type], Event]
 
 
@@ -56,7 +54,8 @@ class Codec:
             topic: _Reading(
                 kind,
                 where := places(kind.event),
-                frozenset(name for name, _ in where.of),
+                marked := frozenset(name for name, _ in where.of),
+                tuple(b'"%b":' % name.encode() for name in sorted(marked)),
                 self._converter.get_structure_hook(kind.event),
             )
             for topic, kind in self._registry.kinds.items()
@@ -111,7 +110,14 @@ class Codec:
             LogCorrupt: With the fact ``version``: the body does not parse, lacks a field or holds
                 one of another type, or a payload is not the one that the event names.
         """
-        return self.decode_noting(record, payloads, lost)[0]
+        if not lost:
+            try:
+                recorded: Recorded = self._shortcuts[record[1]](record, payloads)
+            except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
+                pass
+            else:
+                return recorded
+        return self._decoded(record, payloads, lost)[0]
 
     def decode_noting(
         self, record: Record, payloads: Sequence[PayloadRow], lost: Collection[int] = ()
@@ -122,19 +128,19 @@ class Codec:
             StoreTooNew, LogCorrupt: As ``decode``.
         """
         if not lost:
+            _, topic, body = record
             try:
-                recorded = self._shortcuts[record.topic](record, payloads)
+                recorded = self._shortcuts[topic](record, payloads)
             except Exception:  # noqa: BLE001, S110 - the thorough path says what is wrong
                 pass
             else:
                 # The fast path takes all payloads of an event or none of them.
-                return recorded, () if payloads else self._all_slots(record)
+                if not payloads:
+                    for key in self._readings[topic].marked_keys:
+                        if key in body:
+                            return recorded, tuple(slot for slot, _ in self.references(record))
+                return recorded, ()
         return self._decoded(record, payloads, lost)
-
-    def _all_slots(self, record: Record) -> tuple[int, ...]:
-        if not self._readings[record.topic].marked or _MARK.search(record.body) is None:
-            return ()
-        return tuple(slot for slot, _ in self.references(record))
 
     def decode_thoroughly(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
         """Return what ``decode`` returns and raise what it raises, without the fast path.

@@ -83,8 +83,10 @@ class Erasures:
         decode = self._codec.decode_noting
         for record, rows in entries:
             recorded, missing = decode(record, rows)
-            self.present_count += len(rows)
-            self.see(record, recorded, missing)
+            if rows:
+                self.present_count += len(rows)
+            if missing or type(recorded.event) in ERASING:
+                self.see(record, recorded, missing)
             yield recorded
 
     def see(self, record: Record, recorded: Recorded, missing: Sequence[int]) -> None:

@@ -154,10 +154,10 @@ def _worded(payload: type[Payload]) -> _Read:
     quick, thorough = Readers().worded(payload), converter().get_structure_hook(payload)
 
     def read(data: bytes, of: tuple[str, ...]) -> Payload:
-        fields = orjson.loads(data)
         try:
-            found: Payload = quick(fields, of)
+            found: Payload = quick(data, of)
         except Exception:  # noqa: BLE001 - the converter says what is wrong
+            fields = orjson.loads(data)
             fields["of"] = of
             found = thorough(fields, payload)
         return found

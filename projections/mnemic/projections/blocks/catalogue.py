@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -20,14 +19,12 @@ from mnemic.kernel.events import (
     BlockLearned,
     BlockRestated,
     BlocksQuarantined,
-    Promotion,
     Recorded,
     Supersession,
 )
-from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX
+from mnemic.kernel.model.blocks import ARCHIVED, INBOX
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.model.texts import BlockText, Erased
-from mnemic.kernel.numeric.retention import GOOD
+from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.blocks.retrieval_counts import RetrievalCounts
@@ -49,7 +46,6 @@ from mnemic.projections.storage.versioned_maps import VersionedMap
 REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
 
 NO_TAGS: tuple[str, ...] = ()
-ONCE_MORE: Mapping[str, int] = MappingProxyType({"reinforcements": 1})
 _NAMES = ("categories", "sources", "zones", "sessions")
 QUESTIONS_MAX = 64
 """Number of tag queries whose results are cached."""
@@ -243,74 +239,12 @@ class Catalogue:
         """Set the summary of a text from *version* on."""
         self.summaries.setdefault(text, []).append((version, words))
 
-    def learn(self, event: BlockLearned, at: Recorded) -> int:
-        """Add a block to the inbox and return its number."""
-        version, session = at.version, at.session_id or ""
-        number = self.numbers.get(event.block_id)
-        if number is None:
-            number = self.numbers[event.block_id] = len(self.ids)
-            self.ids.append(event.block_id)
-            self.strength.put(number, version, (0, 0, 0))
-            self.evidence.put(number, version, (0, 0))
-            self.uses.put(number, version, (0,))
-        text = len(self.texts)
-        self.texts.append(event.text)
-        tags = NO_TAGS if isinstance(event.text, Erased) else event.text.tags
-        self.life.put(
-            number,
-            version,
-            (
-                INBOX,
-                0,
-                -1,
-                text,
-                self.tag_set(tags),
-                -1,
-                self.categories.number(event.category),
-                self.sources.number(event.source),
-                self.zones.number(event.zone),
-                self.sessions.number(session),
-                version,
-                version,
-                event.confidence,
-                created_us(event, at),
-                UNKNOWN if event.expires_at_us is None else event.expires_at_us,
-                0,
-            ),
-        )
-        self.waiting[number] = None
-        return number
-
     def restate(self, event: BlockRestated, at: Recorded) -> None:
         """Set when a block was last said."""
         values = {"said": at.version}
         if not event.undated:
             values["created_us"] = at.recorded_us if event.said_us is None else event.said_us
         self.life.change(self.numbers[event.block_id], at.version, **values)
-
-    def promote(self, promotion: Promotion, version: int, active_us: int, *, vector: int) -> int:
-        """Make a block active, reinforced once at this hour, and return its number."""
-        number = self.numbers[promotion.block_id]
-        tags = self.tags(number)
-        if promotion.analysis is not None and not isinstance(promotion.analysis, Erased):
-            tags = tuple(sorted({*tags, *promotion.analysis.tags}))
-            if promotion.analysis.summary is not None:
-                text = self.life.value("text", number)
-                self.summarise(text, version, promotion.analysis.summary)
-        self.life.change(
-            number,
-            version,
-            status=ACTIVE,
-            tags=self.tag_set(tags),
-            vector=vector,
-            tier_rate=promotion.rate,
-        )
-        self.waiting.pop(number, None)
-        self.strength.change(
-            number, version, ONCE_MORE, reinforced_us=active_us, rate=promotion.rate
-        )
-        self.reviews.note(number, version, active_us, GOOD)
-        return number
 
     def supersede(self, event: Supersession, version: int, policy: Policy) -> None:
         """Archive the old block; its tags, evidence and retrievals are transferred to the new one.
@@ -365,12 +299,6 @@ class Catalogue:
     def revector(self, number: int, version: int, vector: int) -> None:
         """Set the vector of a block for a newly adopted embedder."""
         self.life.change(number, version, vector=vector)
-
-    def reinforce(self, number: int, version: int, active_us: int) -> None:
-        self.strength.change(number, version, ONCE_MORE, reinforced_us=active_us)
-
-    def penalise(self, number: int, version: int, rate: int) -> None:
-        self.strength.change(number, version, rate=rate)
 
     def score(self, number: int, version: int, alpha: int, beta: int) -> None:
         """Add outcome evidence, nano-units."""

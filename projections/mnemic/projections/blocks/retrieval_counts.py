@@ -7,7 +7,7 @@ any version.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,11 @@ class RetrievalCounts:
         returns._frames = Interner.thawed(unpacked(parts["frames"]))
         return returns
 
-    def note(self, block: int, frame: str, version: int) -> None:
-        """Record that a recall in *frame* returned a block at *version*."""
-        self._noted.append((block, self._frames.number(frame), version))
+    def note_each(self, blocks: Sequence[int], frame: str, version: int) -> None:
+        """Record that a recall in *frame* returned some blocks at *version*."""
+        number = self._frames[frame]
+        for block in blocks:
+            self._noted.append((block, number, version))
 
     def flush(self) -> None:
         """Write what others may read."""

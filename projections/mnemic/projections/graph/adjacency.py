@@ -131,6 +131,11 @@ def join(low: int, high: int) -> int:
     return (low << JOINED_BITS) | high
 
 
+def split(joined: int) -> Ends:
+    """Return the pair that ``join`` made into one number."""
+    return joined >> JOINED_BITS, joined & _LOW
+
+
 class Pairs:
     """Numbers of unordered pairs of blocks, and the reverse."""
 
@@ -247,7 +252,7 @@ class Pairs:
     def _numbered_singly(self, joined: Ints, linked: NDArray[np.bool_]) -> Ints:
         numbers = []
         for each, is_linked in zip(joined.tolist(), linked.tolist(), strict=True):
-            ends = each >> JOINED_BITS, each & _LOW
+            ends = split(each)
             number = self.numbered(ends) if is_linked else self.get(ends)
             numbers.append(-1 if number is None else number)
         return np.array(numbers, dtype=np.int64)
@@ -265,7 +270,7 @@ class Pairs:
         else:
             for number, each in enumerate(joined.tolist(), start=first):
                 self._numbers[each] = number
-                self.incident.add((each >> JOINED_BITS, each & _LOW), number)
+                self.incident.add(split(each), number)
 
     def _joined(self, first: int) -> Ints:
         """Return the pairs from number *first* on as ``join`` makes them."""

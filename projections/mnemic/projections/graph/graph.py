@@ -8,17 +8,15 @@ which of them have an edge is determined by the rows of a view, so one list serv
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
-from attrs import fields, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.edges import ORIGINS
 from mnemic.kernel.model.texts import Erased, Remark
-from mnemic.projections.graph.adjacency import Pairs
+from mnemic.projections.graph.adjacency import Pairs, split
 from mnemic.projections.graph.staging import Refreshed, Staging
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
@@ -32,8 +30,7 @@ from mnemic.projections.storage.payloads import Payloads
 from mnemic.projections.storage.versioned_maps import Coding, Paired, Pairwise
 
 
-@frozen(kw_only=True)
-class Pending:
+class Pending(NamedTuple):
     """A connection that waits for a free place under the degree cap."""
 
     source: int
@@ -45,8 +42,7 @@ class Pending:
     """Version of the event that deferred it."""
 
 
-@frozen(kw_only=True)
-class NearDuplicatePair:
+class NearDuplicatePair(NamedTuple):
     """A near-duplicate pair that was recorded."""
 
     block: int
@@ -55,6 +51,8 @@ class NearDuplicatePair:
 
 
 V = TypeVar("V", Pending, NearDuplicatePair)
+NOTE_KEPT: Final = -2
+"""Note of a write that keeps the note of the row before."""
 _EDGE: Mapping[str, type[np.generic]] = {
     "source": np.int32,
     "relation": np.int32,
@@ -68,14 +66,12 @@ _EDGE: Mapping[str, type[np.generic]] = {
 
 def _by_pair(kind: type[V]) -> Coding[V]:
     """Return the coding of values of *kind* by pair."""
-    names = [field.name for field in fields(kind)]
 
     def read(plain: list[Any]) -> tuple[tuple[int, int], V]:
         low, high, *values = plain
-        return (low, high), kind(**dict(zip(names, values, strict=True)))
+        return (low, high), kind(*values)
 
-    values_of: Callable[[V], tuple[Any, ...]] = attrgetter(*names)
-    return Coding(lambda ends, value: (*ends, *values_of(value)), read)
+    return Coding(lambda ends, value: (*ends, *value), read)
 
 
 _PENDING = _by_pair(Pending)
@@ -197,46 +193,27 @@ class Graph:
 
     # --- what events do ---------------------------------------------------------------------
 
-    def link(
-        self,
-        source: int,
-        target: int,
-        version: int,
-        *,
-        relation: str,
-        origin: str,
-        weight: int,
-        anchor_us: int,
-        count: int = 0,
-        note: int = -1,
-    ) -> None:
-        """Set this edge for the pair from *version* on; it is no longer staged."""
-        ends = (source, target) if source < target else (target, source)
-        self.staged.drop(ends, version)
+    def write(self, edge: tuple[int, ...]) -> None:
+        """Set the edge of a pair from a version on; it is no longer staged.
+
+        Args:
+            edge: The pair in one number, version, source, relation, origin, weight, anchor, count,
+                and note or ``NOTE_KEPT``.
+        """
+        joined, version, *values = edge
+        ends = split(joined)
+        if values[-1] == NOTE_KEPT:
+            values[-1] = self.rows.value("note", self.pairs[ends])
+        self.relink(ends, version, tuple(values))
+
+    def relink(self, ends: tuple[int, int], version: int, values: tuple[int, ...]) -> None:
+        """Make *values* the row of a pair from *version* on; it is no longer staged."""
         pair = self.pairs.numbered(ends)
         if self.rows.row(pair) < 0:
-            self.degrees[source] += 1
-            self.degrees[target] += 1
-        self.rows.put(
-            pair,
-            version,
-            (
-                source,
-                self.relations.number(relation),
-                self.origins.number(origin),
-                weight,
-                anchor_us,
-                count,
-                note,
-            ),
-        )
-
-    def relink(self, pair: int, version: int, values: tuple[int, ...]) -> None:
-        """Restore an earlier row of a pair from *version* on."""
-        if self.rows.row(pair) < 0:
-            for end in self.ends(pair):
+            for end in ends:
                 self.degrees[end] += 1
-        self.staged.drop(self.ends(pair), version)
+        if ends in self.staged.current:
+            self.staged.drop(ends, version)
         self.rows.put(pair, version, values)
 
     def use(self, a: int, b: int, version: int, active_us: int) -> None:
@@ -263,29 +240,16 @@ class Graph:
 
     def release(self, block: int, version: int) -> None:
         """Remove every pending connection and staged pair of a block."""
-        for ends in self.staged.of(block):
-            self.staged.drop(ends, version)
+        self.staged.drop_each(self.staged.of(block), version)
         for ends in self.pending.of(block):
             self.pending.drop(ends, version)
 
     def move(self, old: int, new: int, others: Iterable[int], version: int) -> None:
         """Re-attach the edges old-other to new, direction and everything else kept."""
         for other in others:
-            source, relation, origin, weight, anchor_us, count, note = self.rows.values(
-                self.pairs.number(old, other)
-            )
+            source, *values = self.rows.values(self.pairs.number(old, other))
             self.unlink(old, other, version)
-            ends = (new, other) if source == old else (other, new)
-            self.link(
-                *ends,
-                version,
-                relation=self.relations.words[relation],
-                origin=self.origins.words[origin],
-                weight=weight,
-                anchor_us=anchor_us,
-                count=count,
-                note=note,
-            )
+            self.relink(key(new, other), version, (new if source == old else other, *values))
 
 
 def key(a: int, b: int) -> tuple[int, int]:

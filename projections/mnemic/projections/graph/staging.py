@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.identity import BlockId
@@ -47,8 +46,7 @@ _USES: Mapping[str, type[np.generic]] = {
 }
 
 
-@frozen
-class Staged:
+class Staged(NamedTuple):
     """State of a pair on its way to an edge."""
 
     sessions: tuple[str, ...]

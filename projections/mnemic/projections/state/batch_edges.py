@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.graph.adjacency import join
-from mnemic.projections.graph.graph import Graph
+from mnemic.projections.graph.graph import NOTE_KEPT, Graph
 from mnemic.projections.state.batch_tables import Flat
 from mnemic.projections.storage.grouped_writes import Gaps, GroupedWrites, Ints
 
@@ -25,8 +25,6 @@ USED: Final = -1
 """Source of a write that counts one more use of an edge."""
 UNLINKED: Final = -2
 """Source of a write that removes an edge."""
-NOTE_KEPT: Final = -2
-"""Note of a write that keeps the note of the row before."""
 MOVED: Final = -3
 """Source of an edge that takes over the values removed by the write before it. Instead of
 relation, origin and weight it has the old block, the new block, and the block at the other end."""
@@ -50,40 +48,13 @@ class Edges:
         self.note = graph.note
         self.add_block = graph.add_block
         self.flat = Flat(_WIDTH)
+        self.write = self.flat.extend
         """One write after another: the pair in one number, version, source, relation, origin,
         weight, anchor, count and note."""
         self._isolated: list[tuple[int, int, int]] = []
         """Blocks that lost all edges: number of writes before, block, version."""
 
     # --- what events do ---------------------------------------------------------------------
-
-    def link(
-        self,
-        source: int,
-        target: int,
-        version: int,
-        *,
-        relation: str,
-        origin: str,
-        weight: int,
-        anchor_us: int,
-        count: int = 0,
-        note: int = -1,
-    ) -> None:
-        """Set this edge for the pair from *version* on; it is no longer staged."""
-        ends = (source, target) if source < target else (target, source)
-        self.staged.drop(ends, version)
-        self.flat += (
-            join(*ends),
-            version,
-            source,
-            self.relations.number(relation),
-            self.origins.number(origin),
-            weight,
-            anchor_us,
-            count,
-            note,
-        )
 
     def use(self, a: int, b: int, version: int, active_us: int) -> None:
         """Count one more use of the edge and refresh its anchor."""

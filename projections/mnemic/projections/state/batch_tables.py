@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.columns import NOTHING_MORE, VersionedTable
-from mnemic.projections.storage.grouped_writes import GroupedWrites
+from mnemic.projections.storage.grouped_writes import Gaps, GroupedWrites
 
 CARRIED: Final = int(np.iinfo(np.int64).min) + 1
 """Placeholder for a value carried over from the row before; no column can hold it."""
@@ -126,10 +126,15 @@ class Writes:
         runs = GroupedWrites(keys)
         before = self._table.rows_of(runs.keys)
         filled: list[NDArray[np.int64]] = []
+        sources: dict[bytes, Gaps | None] = {}
         for place, (name, column) in enumerate(zip(self._table.names, values, strict=True)):
             base = self._table.values_of(name, before)
             if place in self._counted:
                 filled.append(runs.summed(column) + base[runs.run])
             else:
-                filled.append(runs.carried(column, runs.gaps(column != CARRIED), base))
+                given = column != CARRIED
+                pattern = given.tobytes()  # most columns have their gaps in the same rows
+                if pattern not in sources:
+                    sources[pattern] = runs.gaps(given)
+                filled.append(runs.carried(column, sources[pattern], base))
         self._table.extend(runs, since, filled)

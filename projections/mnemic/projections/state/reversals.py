@@ -99,8 +99,7 @@ def _tie(state: State, event: Reverted, version: int, then: int) -> None:
     if event.linked:
         rows = graph.rows.rows_at(then, len(graph.pairs))
         for ends in _ends(state, event.linked):
-            pair = graph.pairs[ends]
-            graph.relink(pair, version, graph.rows.row_values(int(rows[pair])))
+            graph.relink(ends, version, graph.rows.row_values(int(rows[graph.pairs[ends]])))
     if event.deferred:
         waited = graph.pending.at(then)
         for ends in _ends(state, event.deferred):

@@ -495,12 +495,12 @@ class VersionedTable:
         self._settled = last
 
 
-class Interner:
-    """Numbers for words, in the order of their first use."""
+class Interner(dict[str, int]):
+    """Numbers for words, in the order of their first use; looking up a new word numbers it."""
 
     def __init__(self, *first: str) -> None:
+        super().__init__()
         self.words: list[str] = []
-        self._numbers: dict[str, int] = {}
         for word in first:
             self.number(word)
 
@@ -509,20 +509,21 @@ class Interner:
         """Return an interner that numbers *words*, which are distinct, in order."""
         names = cls()
         names.words = list(words)
-        names._numbers = numbered(names.words)
+        names.update(numbered(names.words))
         return names
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self.words)
+        self.words.append(word)
+        return number
 
     def number(self, word: str) -> int:
         """Return the number of *word*, assigning the next one at its first use."""
-        number = self._numbers.get(word)
-        if number is None:
-            number = self._numbers[word] = len(self.words)
-            self.words.append(word)
-        return number
+        return self[word]
 
     def known(self, word: str) -> int:
         """Return the number of *word*, or -1."""
-        return self._numbers.get(word, -1)
+        return self.get(word, -1)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.words)
+        return iter(self.words)  # may be extended meanwhile

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from itertools import compress
 from operator import ne
 from typing import Any, Final
 
@@ -66,7 +67,7 @@ class CommandIds:
     def record_each(self, command_ids: Sequence[str], first: int) -> None:
         """Add the ids of the next events, the first of them at version *first*."""
         before = [self._latest, *command_ids[:-1]]
-        places = [place for place, begins in enumerate(map(ne, command_ids, before)) if begins]
+        places = list(compress(range(len(before)), map(ne, command_ids, before)))
         if places:
             numbers = _numbers([command_ids[place] for place in places])
             self._rows.extend([numbers, np.array(places, np.int64) + first])

@@ -48,9 +48,8 @@ _MOMENT: Mapping[str, type[np.generic]] = {
     "session": np.int32,
     "actor": np.int32,
 }
-_ACTIVE_US, _RECORDED_US = attrgetter("active_us"), attrgetter("recorded_us")
-_EVENT, _SESSION = attrgetter("event"), attrgetter("session_id")
-_ACTOR, _COMMAND_ID = attrgetter("actor"), attrgetter("command_id")
+_EVENT = attrgetter("event")
+_ENVELOPE = attrgetter("active_us", "recorded_us", "session_id", "actor", "command_id")
 _OF_SESSIONS = frozenset((SessionStarted, SessionEnded))
 
 
@@ -209,7 +208,7 @@ class Timeline:
         return instant(self.clock, session, now_us, gap_us=self.policy.gap_us)
 
     def record(self, recorded: Recorded) -> None:
-        """Add the envelope of the next event."""
+        """Add the envelope of the next event, and the session that it starts or ends."""
         clock, session = self.clock, recorded.session_id
         active_us, recorded_us = recorded.active_us, recorded.recorded_us
         # The recorded value counts, so that replaying old bytes can never disagree with them.
@@ -224,6 +223,8 @@ class Timeline:
         actor = self.actors.number(recorded.actor)
         self._moments.append((active_us, recorded_us, number, within, actor))
         self.command_ids.record(recorded.command_id, recorded.version)
+        if kind in _OF_SESSIONS:
+            self._note_session(recorded)
 
     def record_each(self, events: Sequence[Recorded]) -> None:
         """Add the envelopes of the next events, and the sessions they start or end.
@@ -232,10 +233,8 @@ class Timeline:
             events: At least one, and none that adopts a policy.
         """
         kinds = list(map(type, map(_EVENT, events)))
-        sessions = list(map(_SESSION, events))
-        actors = list(map(_ACTOR, events))
-        recorded_us = list(map(_RECORDED_US, events))
-        active_us = list(map(_ACTIVE_US, events))
+        envelopes = zip(*map(_ENVELOPE, events), strict=True)
+        active_us, recorded_us, sessions, actors, command_ids = envelopes
         first = 0
         for place in [place for place, kind in enumerate(kinds) if kind in _OF_SESSIONS]:
             stretch = slice(first, place + 1)
@@ -250,13 +249,17 @@ class Timeline:
             if kind not in self._kind_numbers:
                 self._kind_numbers[kind] = self.kinds.number(kind.__name__)
         within = {each: self.session_ids.number(each or "") for each in dict.fromkeys(sessions)}
-        kind_numbers = map(self._kind_numbers.__getitem__, kinds)
-        session_numbers = map(within.__getitem__, sessions)
         by = {each: self.actors.number(each) for each in dict.fromkeys(actors)}
-        actor_numbers = map(by.__getitem__, actors)
-        columns = (active_us, recorded_us, kind_numbers, session_numbers, actor_numbers)
-        self._moments.extend([np.fromiter(each, np.int64, len(events)) for each in columns])
-        self.command_ids.record_each(list(map(_COMMAND_ID, events)), events[0].version)
+        self._moments.extend(
+            [
+                np.fromiter(active_us, np.int64, len(events)),
+                np.fromiter(recorded_us, np.int64, len(events)),
+                _numbers(kinds, self._kind_numbers),
+                _numbers(sessions, within),
+                _numbers(actors, by),
+            ]
+        )
+        self.command_ids.record_each(command_ids, events[0].version)
 
     def _note_session(self, recorded: Recorded) -> None:
         """Record that a session started or ended."""
@@ -341,3 +344,10 @@ def instant(clock: ActiveClock, session: SessionId | None, now_us: int, *, gap_u
             field="clock",
         )
     return Instant(clock.reading(session, now_us, gap_us=gap_us), now_us)
+
+
+def _numbers(each: Sequence[Any], numbers: Mapping[Any, int]) -> NDArray[np.int64]:
+    """Return the numbers of a column of which most values are often the same."""
+    if len(numbers) == 1:
+        return np.full(len(each), next(iter(numbers.values())), dtype=np.int64)
+    return np.fromiter(map(numbers.__getitem__, each), np.int64, len(each))
