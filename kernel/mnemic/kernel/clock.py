@@ -32,6 +32,12 @@ class ActiveClock:
     last_us: dict[SessionId, int] = field(factory=dict)
     """Wall clock of the last event of each open session."""
 
+    def copy(self) -> ActiveClock:
+        """Return a clock that this one's further events do not move."""
+        return ActiveClock(
+            active_us=self.active_us, counted_us=self.counted_us, last_us=self.last_us.copy()
+        )
+
     def reading(self, session: SessionId | None, now_us: int, *, gap_us: int) -> int:
         """Return the active time that an event of *session* at *now_us* would get."""
         last = None if session is None else self.last_us.get(session)

@@ -100,7 +100,7 @@ class Staging(Paired[Staged]):
         current, existing, queue, found = self.current, self._current_rows, self._queue, self._with
         number, first = self._sessions.number(session), len(self._since)
         fresh = queue.setdefault(1, {})
-        row = first
+        self._is_flushed, row = False, first
         for ends in pairs:
             before = current.pop(ends, None)
             if before is None:

@@ -33,6 +33,7 @@ from mnemic.projections.state.state import State
 
 def apply(state: State, recorded: Recorded) -> None:
     """Apply the next event."""
+    state.is_flushed = False
     state.timeline.record(recorded)
     HANDLERS[type(recorded.event)](state, recorded.event, recorded)
 

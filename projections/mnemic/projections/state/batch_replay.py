@@ -87,6 +87,7 @@ class BatchReplay:
     def settle(self) -> None:
         """Write everything to the tables of the state."""
         if self._batch is not None:
+            self._state.is_flushed = False
             self._batch.settle()
         self._batch, self._taken = None, 0
 

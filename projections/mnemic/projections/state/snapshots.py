@@ -15,8 +15,7 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Collection
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -32,7 +31,6 @@ from mnemic.projections.storage.versioned_maps import VersionedMap
 Ints = NDArray[np.int64]
 
 NO_BLOCKS: Final[Ints] = np.zeros(0, dtype=np.int64)
-NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 _BITS: Final = 32
 KEPT_MAX: Final = 8
 """Number of versions whose rows are kept: about 3 MB each with 100,000 blocks and 450,000 pairs,
@@ -48,93 +46,105 @@ class Tables(Protocol):
 
 
 class VersionSnapshot:
-    """Every table at one version."""
+    """Every table at one version. What it holds is found when it is first needed.
 
-    def __init__(
-        self, state: Tables, version: int | None, *, earlier: VersionSnapshot | None = None
-    ) -> None:
-        """Note what there is; rows are found when they are first needed.
+    Args:
+        state: The state.
+        version: A version that was applied; None: its head, which moves, for the writer alone.
+    """
 
-        Args:
-            state: The state.
-            version: A version that was applied; None: its head, which moves.
-            earlier: The snapshot of an earlier version of the same state.
-        """
-        catalogue, graph = state.catalogue, state.graph
+    def __init__(self, state: Tables, version: int | None) -> None:
         self.version = version
-        self.blocks = len(catalogue.ids)
-        self.pairs = len(graph.pairs)
-
-        def at(name: str, table: VersionedTable, keys: int) -> TableView:
-            before: TableView | None = None if earlier is None else getattr(earlier, name)
-            return TableView(table, version, keys, before)
-
-        self.life = at("life", catalogue.life, self.blocks)
-        self.strength = at("strength", catalogue.strength, self.blocks)
-        self.evidence = at("evidence", catalogue.evidence, self.blocks)
-        self.uses = at("uses", catalogue.uses, self.blocks)
-        self.edge_rows = at("edge_rows", graph.rows, self.pairs)
+        self.blocks = len(state.catalogue.ids)
+        self.pairs = len(state.graph.pairs)
+        self._catalogue = state.catalogue
+        self._graph = state.graph
         self._past = state.past
-        self._quarantine = catalogue.quarantine
+        self.views: dict[str, TableView] = {}
+        """The tables that were needed, by name."""
+        self.mappings: dict[Any, dict[Any, Any]] = {}
+        """The content of the versioned maps that were needed."""
+        self.known_present: Present | None = None
+        """The active blocks, once they were needed."""
         self._quarantined: Ints | None = None
-        self._present: ActiveBlocks | None = None
-        self._mappings: dict[Any, dict[Any, Any]] = {}
-        self._earlier: Mapping[Any, tuple[dict[Any, Any], int]] = NOTHING
-        """By versioned map: its content at an earlier version, and that version."""
-        self._before: Present | None = None
-        """The active blocks of some earlier version."""
-        if earlier is not None:
-            self._earlier = earlier.known_mappings()
-            self._before = earlier.known_present()
+
+    @property
+    def life(self) -> TableView:
+        """The blocks."""
+        return self.views.get("life") or self._view("life", self._catalogue.life, self.blocks)
+
+    @property
+    def strength(self) -> TableView:
+        """When blocks were reinforced, and how they decay."""
+        table = self._catalogue.strength
+        return self.views.get("strength") or self._view("strength", table, self.blocks)
+
+    @property
+    def evidence(self) -> TableView:
+        """Outcomes by block."""
+        table = self._catalogue.evidence
+        return self.views.get("evidence") or self._view("evidence", table, self.blocks)
+
+    @property
+    def uses(self) -> TableView:
+        """Retrievals by block."""
+        return self.views.get("uses") or self._view("uses", self._catalogue.uses, self.blocks)
+
+    @property
+    def edge_rows(self) -> TableView:
+        """Edges by pair."""
+        table = self._graph.rows
+        return self.views.get("edge_rows") or self._view("edge_rows", table, self.pairs)
+
+    def _view(self, name: str, table: VersionedTable, keys: int) -> TableView:
+        before = None
+        if self.version is not None:
+            earlier = self._past.earlier(self.version, lambda each: name in each.views)
+            before = None if earlier is None else earlier.views[name]
+            self._past.keep(self)
+        view = self.views[name] = TableView(table, self.version, keys, before)
+        return view
 
     def mapping(self, ledgered: VersionedMap[Any]) -> dict[Any, Any]:
         """Return the content of a versioned map; do not write to it."""
-        if self.version is None:
-            return ledgered.current
-        content = self._mappings.get(ledgered)
-        if content is None:
-            before = self._earlier.get(ledgered)
-            if before is None:
-                content = ledgered.at(self.version)
-            else:
-                content = ledgered.moved(*before, self.version)
-            self._mappings[ledgered] = content
-        return content
-
-    def known_mappings(self) -> Mapping[Any, tuple[dict[Any, Any], int]]:
-        """Return what ``_earlier`` is, of this or some earlier version."""
-        if self.version is None or not self._mappings:
-            return self._earlier
         version = self.version
-        own = {each: (content, version) for each, content in self._mappings.copy().items()}
-        return {**self._earlier, **own}
+        if version is None:
+            return ledgered.current
+        content = self.mappings.get(ledgered)
+        if content is None:
+            earlier = self._past.earlier(version, lambda each: ledgered in each.mappings)
+            if earlier is None:
+                content = ledgered.at(version)
+            else:
+                content = ledgered.moved(earlier.mappings[ledgered], earlier.version or 0, version)
+            self.mappings[ledgered] = content
+            self._past.keep(self)
+        return content
 
     def present(self) -> ActiveBlocks:
         """Return the active blocks."""
         if self.version is None:
             return self._past.present(self.life, self.blocks, self.quarantined())
-        present = self._present
-        if present is None:
-            before = self._before  # other threads may find the same blocks, and clear it
-            present = self._present = found(self.life, self.blocks, self.quarantined(), before)
-            self._before = None
-        return present
+        known = self.known_present
+        if known is None:
+            life, quarantined = self.life, self.quarantined()
+            earlier = self._past.earlier(self.version, lambda each: each.known_present is not None)
+            before = None if earlier is None else earlier.known_present
+            present = found(life, self.blocks, quarantined, before)
+            known = self.known_present = present, life.count, quarantined
+        return known[0]
 
     def quarantined(self) -> Ints:
         """Return the numbers of the blocks in quarantine, ascending."""
         quarantined = self._quarantined
         if quarantined is None:
+            quarantine = self._catalogue.quarantine
             if self.version is None:
-                quarantined = self._past.quarantined(self._quarantine)
+                quarantined = self._past.quarantined(quarantine)
             else:
-                quarantined = _sorted(self.mapping(self._quarantine))
+                quarantined = _sorted(self.mapping(quarantine))
             self._quarantined = quarantined
         return quarantined
-
-    def known_present(self) -> Present | None:
-        """Return the active blocks, or those of some earlier version while they are not known."""
-        before, present = self._before, self._present  # in this order: one of them is known
-        return before if present is None else (present, self.life.count, self.quarantined())
 
 
 Present: TypeAlias = tuple[ActiveBlocks, int, Ints]
@@ -166,7 +176,7 @@ class SnapshotCache:
         self.published: VersionSnapshot | None = None
         """The snapshot of the version that was published last."""
         self._kept: tuple[VersionSnapshot, ...] = ()
-        """Snapshots of other versions, most recently used first."""
+        """Snapshots that were used, the latest first."""
         self._head: Present | None = None
         """The active blocks of the head, for the writer."""
         self._quarantined: tuple[tuple[int, int], Ints] | None = None
@@ -181,24 +191,40 @@ class SnapshotCache:
 
     def at(self, state: Tables, version: int) -> VersionSnapshot:
         """Return the snapshot of *version* of *state*, one that exists if possible."""
-        published, kept = self.published, self._kept
+        published = self.published
         if published is not None and published.version == version:
             return published
-        known = next((each for each in kept if each.version == version), None)
+        known = next((each for each in self._kept if each.version == version), None)
         if known is None:
-            among = kept if published is None else (*kept, published)
-            before = [each for each in among if (each.version or 0) < version]
-            earlier = max(before, key=lambda each: each.version or 0, default=None)
-            known = VersionSnapshot(state, version, earlier=earlier)
-        if not kept or known is not kept[0]:
-            self._kept = (known, *(each for each in kept if each is not known))[:KEPT_MAX]
+            known = VersionSnapshot(state, version)
+        self.keep(known)
         return known
 
     def publish(self, state: Tables, version: int) -> VersionSnapshot:
         """Return the snapshot of the head, which is *version*; every buffered row is written."""
-        published = VersionSnapshot(state, version, earlier=self.published)
-        self.published = published
+        published = self.published = VersionSnapshot(state, version)
         return published
+
+    def keep(self, snapshot: VersionSnapshot) -> None:
+        """Keep a snapshot that was used, and forget the one that was not for the longest time."""
+        kept = self._kept
+        if not kept or kept[0] is not snapshot:
+            self._kept = (snapshot, *(each for each in kept if each is not snapshot))[:KEPT_MAX]
+
+    def earlier(
+        self, version: int, has: Callable[[VersionSnapshot], bool]
+    ) -> VersionSnapshot | None:
+        """Return the latest kept snapshot before *version* that has something.
+
+        Args:
+            version: A version.
+            has: Whether a snapshot has what is needed.
+        """
+        latest, best = None, -2
+        for each in self._kept:
+            if each.version is not None and best < each.version < version and has(each):
+                latest, best = each, each.version
+        return latest
 
     def present(self, life: TableView, blocks: int, quarantined: Ints) -> ActiveBlocks:
         """Return the active blocks of the head, for the writer.
@@ -208,10 +234,11 @@ class SnapshotCache:
             blocks: Number of blocks, active or not.
             quarantined: Numbers of the blocks in quarantine, as ``quarantined`` returned them.
         """
-        published = None if self.published is None else self.published.known_present()
         before = self._head
-        if published is not None and (before is None or before[1] < published[1]):
-            before = published
+        for each in self._kept:
+            known = each.known_present
+            if known is not None and (before is None or before[1] < known[1]):
+                before = known
         present = found(life, blocks, quarantined, before)
         self._head = present, life.count, quarantined
         return present

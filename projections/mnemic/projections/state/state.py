@@ -46,6 +46,8 @@ class State:
         """Rows of a re-embedding in progress, by block."""
         self.past = SnapshotCache()
         """Snapshots of recently requested versions; not part of the replayed state."""
+        self.is_flushed = False
+        """Whether nothing is buffered; an event that is applied clears it."""
 
     @property
     def version(self) -> int:
@@ -67,10 +69,13 @@ class State:
         Raises:
             OverflowError: A number of the log does not fit its column.
         """
+        if self.is_flushed:
+            return
         self.timeline.flush()
         self.catalogue.flush()
         self.graph.flush()
         self.ledger.flush()
+        self.is_flushed = True
 
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
         """Return the vectors of *embedder*; an empty index at first."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +23,15 @@ class TableView:
         earlier: The same table at an earlier version.
     """
 
-    __slots__ = ("_base", "_keys", "_last_query", "_rows", "_table", "_version", "count", "get")
+    __slots__ = (
+        "_base",
+        "_keys",
+        "_last_query",
+        "_rows",
+        "_table",
+        "_version",
+        "count",
+    )
 
     def __init__(
         self,
@@ -42,8 +48,6 @@ class TableView:
         """The rows of an earlier version, and that version."""
         self.count = table.count if version is None else table.count_at(version)
         """Number of rows of the table that began by this version; at the head, when it was made."""
-        self.get: Callable[[str, int], int] = table.value if version is None else self._get
-        """Returns one value of one key, by the names of column and key."""
         self._last_query: tuple[Ints, int, Ints] | None = None
         """The keys requested last, the number of rows of the table then, and the keys' rows: a
         query reads one column after the other of the same blocks."""
@@ -78,9 +82,12 @@ class TableView:
         """Return the keys of the table's rows from row *first* on, up to this version."""
         return self._table.keys(first, self.count)
 
-    def _get(self, name: str, key: int) -> int:
+    def get(self, name: str, key: int) -> int:
+        """Return one value of one key, by the names of column and key."""
         rows = self._rows
         if rows is None:
+            if self._version is None:
+                return self._table.value(name, key)
             rows = self.rows
         return int(self._table.column(name)[rows[key]])
 

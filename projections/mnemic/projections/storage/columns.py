@@ -462,12 +462,13 @@ class VersionedTable:
             self._until = grown(self._until, last, fill=NEVER)
             for name, column in self._columns.items():
                 self._columns[name] = grown(column, last)
-        tables = (self._key, self._since, *self._columns.values())
-        for row, given in enumerate(self._buffered, start=first):
+        tables, row, head = (self._key, self._since, *self._columns.values()), first, self._head
+        for given in self._buffered:
             for table, value in zip(tables, given, strict=True):
                 table[row] = value
             self._until[row] = NEVER
-            self._head[given[0]] = row
+            head[given[0]] = row
+            row += 1
         self._settled = last
 
 

@@ -109,11 +109,15 @@ class EventColumns:
     def flush(self) -> None:
         """Move the buffered rows into the arrays."""
         if self._buffered:
-            first, last = self._settled, len(self)
-            values = zip(*self._buffered, strict=True)
-            for name, column in zip(self._columns, values, strict=True):
-                self._columns[name] = grown(self._columns[name], last)
-                self._columns[name][first:last] = column
+            first, rows = self._settled, self._buffered
+            last = first + len(rows)
+            for place, (name, column) in enumerate(self._columns.items()):
+                if last > len(column):
+                    column = self._columns[name] = grown(column, last)
+                if last - first == 1:  # the common case, for which this takes less time
+                    column[first] = rows[0][place]
+                else:
+                    column[first:last] = [row[place] for row in rows]
             self._buffered, self._settled = [], last
 
 

@@ -77,6 +77,7 @@ class VersionedMap(Generic[V]):
         self._cache: dict[int, tuple[Any, V]] = {}
         """Cache of decoded entries, by row."""
         self._endings = Endings()
+        self._is_flushed = True
 
     @classmethod
     def thawed(cls, parts: Mapping[str, NDArray[Any]], coding: Coding[V] = PLAIN) -> Self:
@@ -139,6 +140,7 @@ class VersionedMap(Generic[V]):
         if existing >= 0:
             self._close(existing, version)
             del self.current[key]
+        self._is_flushed = False
         self._current_rows[key] = len(self._since)
         self._since.append(version)
         self._keep(key, value, existing)
@@ -158,6 +160,7 @@ class VersionedMap(Generic[V]):
 
     def _close(self, row: int, version: int) -> None:
         """Close a row at *version*."""
+        self._is_flushed = False
         self._closed.append((row, version))
         if len(self._closed) == BUFFERED_MAX:
             self.flush()
@@ -271,6 +274,9 @@ class VersionedMap(Generic[V]):
 
     def flush(self) -> None:
         """Write until when rows were valid, so that others may read them."""
+        if self._is_flushed:
+            return
+        self._is_flushed = True
         if len(self._until) < len(self._since):
             self._spacious = grown(self._spacious, len(self._since), fill=NEVER)
             self._until = self._spacious[: len(self._since)]
@@ -301,8 +307,9 @@ class Pairwise(VersionedMap[V]):
 
     def flush(self) -> None:
         """Write what others may read."""
-        self._pairs.flush()
-        super().flush()
+        if not self._is_flushed:
+            self._pairs.flush()
+            super().flush()
 
     def touched_by(self, block: int) -> Rows:
         """Return the versions at which a pair with *block* changed."""

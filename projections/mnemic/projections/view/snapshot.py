@@ -6,7 +6,7 @@ the writer goes on: what it shows was written before, and is never written again
 
 from __future__ import annotations
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from mnemic.kernel.clock import ActiveClock
 from mnemic.kernel.errors import PointOutOfRange
@@ -110,7 +110,7 @@ def publish(state: State) -> Snapshot:
         state=state,
         version=version,
         tables=state.past.publish(state, version),
-        clock=evolve(timeline.clock, last_us=timeline.clock.last_us.copy()),
+        clock=timeline.clock.copy(),
         salt=timeline.salt,
         erased_at=timeline.space_erased,
         blocks=len(catalogue.ids),
