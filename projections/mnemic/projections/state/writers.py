@@ -115,7 +115,7 @@ class BufferedWriters(Writers):
         self._state = state
         catalogue = state.catalogue
         self.life = Writes(catalogue.life, seen=("tags", "text"))
-        self._tables = {"life": self.life}
+        self._tables: dict[str, Writes] = {"life": self.life}
         for name, counted in _COUNTED.items():
             self._tables[name] = Writes(getattr(catalogue, name), counted=counted)
         self._reviews = Flat(_REVIEW)

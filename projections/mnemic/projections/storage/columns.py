@@ -176,7 +176,7 @@ class VersionedTable:
             name: The column.
             values: One per row version.
         """
-        self._settle()
+        self.flush()
         other = copy(self)
         vars(other).update(
             _columns={**self._columns, name: values},
