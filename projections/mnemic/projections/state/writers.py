@@ -137,8 +137,9 @@ class BufferedWriters(Writers):
 
     def gather(self) -> None:
         """Compact the buffered rows into arrays."""
-        for each in (*self._tables.values(), self.graph):
+        for each in self._tables.values():
             each.flat.gather()
+        self.graph.flat.gather()
         self._reviews.gather()
 
     def settle(self) -> None:
