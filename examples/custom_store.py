@@ -36,7 +36,15 @@ from mnemic.kernel.errors import (
     SpaceNotFound,
     VersionConflict,
 )
-from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow, Record
+from mnemic.kernel.ports import (
+    GENESIS_DIGEST,
+    NO_CAPABILITIES,
+    CommandRow,
+    Head,
+    LogCapabilities,
+    PayloadRow,
+    Record,
+)
 
 Entry = dict[str, Any]
 """One append: the records, the head of the log after it, the commands, the erased payloads."""
@@ -109,6 +117,11 @@ class FolderLog:
                 version = record.version
                 if after < version and (upto is None or version <= upto):
                     yield record, tuple(row for row in rows if row.version == version)
+
+    @property
+    def capabilities(self) -> LogCapabilities:
+        """What this log can do beyond the port: nothing."""
+        return NO_CAPABILITIES
 
     def digest_at(self, version: int) -> bytes | None:
         """Return the chain digest of the record at *version*."""

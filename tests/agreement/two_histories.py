@@ -12,7 +12,16 @@ from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
-from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record, Store
+from mnemic.kernel.ports import (
+    NO_CAPABILITIES,
+    CommandRow,
+    Head,
+    Log,
+    LogCapabilities,
+    PayloadRow,
+    Record,
+    Store,
+)
 
 SPACE = "default"
 
@@ -59,6 +68,11 @@ class ExchangedLog:
     def digest_at(self, version: int) -> bytes | None:
         """Return a digest of the present one."""
         return self._now().digest_at(version)
+
+    @property
+    def capabilities(self) -> LogCapabilities:
+        """Return that it can do nothing beyond the port."""
+        return NO_CAPABILITIES
 
     def write_lock(self) -> AbstractContextManager[None]:
         """Hold the lock of the first one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
@@ -52,7 +51,7 @@ def payloads_misfit(origin: Origin, log: Log) -> Misfit | None:
     """
     if origin.payloads < 0:
         return Misfit("other-fold", "an earlier release made it, which counted no payloads")
-    counted: Callable[[int], int] | None = getattr(log, "payload_count", None)
+    counted = log.capabilities.payload_count
     count = origin.payloads if counted is None else counted(origin.version)
     if count >= origin.payloads:
         return None

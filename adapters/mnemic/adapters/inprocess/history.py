@@ -146,7 +146,7 @@ def _verified(space: SessionHandle, progress: Callable[[int, int], None] | None)
     if lost:
         problem = payloads_missing(space.log.name, lost)
         return _damaged(space, lost[0].version, problem.message, payloads)
-    check: Callable[[], None] | None = getattr(space.log, "check", None)
+    check = space.log.capabilities.check
     try:
         if check is not None:
             check()

@@ -17,7 +17,7 @@ from mnemic.adapters.stores.logs.append import Entry, moved, replaced, staged
 from mnemic.adapters.stores.logs.staged_spaces import check_empty, hidden
 from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.kernel.errors import CommandIdReused, SpaceExists, SpaceNotFound
-from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+from mnemic.kernel.ports import CommandRow, Head, LogCapabilities, PayloadRow, Record
 
 
 @define(kw_only=True)
@@ -197,6 +197,11 @@ class MemoryLog:
             return None
         return chain.digest_of(next(iter(self._recorder.rows(self._key, version, version)), None))
 
+    @property
+    def capabilities(self) -> LogCapabilities:
+        """What this log can do beyond the port."""
+        return LogCapabilities(payload_count=self.payload_count)
+
     def payload_count(self, upto: int) -> int:
         """Return how many payloads are stored of events up to version *upto*."""
         payloads = self._space.payloads.copy()
@@ -207,16 +212,6 @@ class MemoryLog:
         """Hold the write lock, among the threads of this process. Not re-entrant."""
         with self._write_lock:
             yield
-
-    @contextmanager
-    def try_write_lock(self) -> Generator[bool]:
-        """Hold the write lock if it is free; yield whether it is held. Not re-entrant."""
-        is_ours = self._write_lock.acquire(blocking=False)
-        try:
-            yield is_ours
-        finally:
-            if is_ours:
-                self._write_lock.release()
 
     def append(
         self,

@@ -6,13 +6,7 @@ that a host can run against its own adapter.
 
 from __future__ import annotations
 
-from mnemic.kernel.ports.capabilities import (
-    ChangeNotifier,
-    DurabilityBarrier,
-    PayloadCounter,
-    StagingStore,
-    TryWriteLock,
-)
+from mnemic.kernel.ports.capabilities import StagingStore
 from mnemic.kernel.ports.clock import Clock, Entropy
 from mnemic.kernel.ports.models import (
     Analysis,
@@ -25,9 +19,11 @@ from mnemic.kernel.ports.models import (
 )
 from mnemic.kernel.ports.store import (
     GENESIS_DIGEST,
+    NO_CAPABILITIES,
     CommandRow,
     Head,
     Log,
+    LogCapabilities,
     PayloadRow,
     Record,
     Store,
@@ -35,24 +31,22 @@ from mnemic.kernel.ports.store import (
 
 __all__ = [
     "GENESIS_DIGEST",
+    "NO_CAPABILITIES",
     "Analysis",
     "Analyst",
-    "ChangeNotifier",
     "Clock",
     "CommandRow",
-    "DurabilityBarrier",
     "Embedder",
     "Entropy",
     "Head",
     "Judge",
     "Log",
+    "LogCapabilities",
     "Passage",
-    "PayloadCounter",
     "PayloadRow",
     "QuestionEmbedder",
     "Record",
     "StagingStore",
     "Store",
     "TokenCounter",
-    "TryWriteLock",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -61,8 +61,36 @@ class CommandRow:
     """Versions of the first and last event written."""
 
 
+@frozen(kw_only=True)
+class LogCapabilities:
+    """What a log can do beyond the port ``Log``; None: it cannot."""
+
+    confirm: Callable[[Head], None] | None = None
+    """Returns once every event up to a head is as durable as an acknowledged append. Raises
+    ``HistoryReplaced`` if the log does not hold that head, ``StoreFailed`` if it cannot be found
+    out. None: everything that is read from the log is durable."""
+    hear: Callable[[Callable[[], None]], Callable[[], None]] | None = None
+    """Calls a function, on another thread, whenever any process may have appended; returns a
+    function that ends the subscription. Notifications can be lost: a caller that must not miss an
+    append also polls. None: callers poll."""
+    payload_count: Callable[[int], int] | None = None
+    """Counts the stored payloads, key and bytes included, of events up to a version, without
+    reading them: a space that is opened from a checkpoint notices missing ones by it."""
+    check: Callable[[], None] | None = None
+    """Checks what no chain covers, and raises ``LogCorrupt`` if it is not what was written."""
+
+
+NO_CAPABILITIES = LogCapabilities()
+"""Those of a log that can do nothing beyond the port."""
+
+
 class Log(Protocol):
     """The one stream of one space. All methods are synchronous and thread-compatible."""
+
+    @property
+    def capabilities(self) -> LogCapabilities:
+        """What this log can do beyond this port."""
+        ...
 
     @property
     def name(self) -> str:

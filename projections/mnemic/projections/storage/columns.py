@@ -375,7 +375,7 @@ class VersionedTable:
         """Return ``rows_at(version, keys)``, derived from the rows of an earlier version.
 
         Args:
-            current: Result of ``rows_at`` or ``moved`` for *before*, of any number of keys; it is not
+            current: Result of ``rows_at`` or ``moved`` for *before*, of any number of keys; not
                 modified.
             before: At most *version*.
             version: As for ``rows_at``.

@@ -92,8 +92,8 @@ class LogState:
         self.loader = StateLoader(self.reader, read_only=read_only)
         self.lock = FifoLock()
         """The fold lock. Its holder may use ``state`` and ``head``."""
-        self.confirm: Callable[[Head], None] = getattr(log, "confirm", _is_durable)
-        """Waits until the log is durable up to a head; see ``ports.DurabilityBarrier``."""
+        self.confirm: Callable[[Head], None] = log.capabilities.confirm or _is_durable
+        """Waits until the log is durable up to a head; see ``ports.LogCapabilities``."""
         self.graphs: GraphBuilder | None = None
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
         self._folded = Folded()

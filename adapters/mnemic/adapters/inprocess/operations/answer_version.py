@@ -49,11 +49,9 @@ def check_same_log(memory: Host) -> None:
 def hearing(memory: Host) -> Hear | None:
     """Return the function that subscribes to changes of the log, if the log supports it.
 
-    See ``mnemic.kernel.ports.ChangeNotifier``.
+    See ``mnemic.kernel.ports.LogCapabilities``.
     """
-    log = memory._open().log  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    hear: Hear | None = getattr(log, "hear", None)
-    return hear
+    return memory._open().log.capabilities.hear  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def version_written(memory: Host) -> int:

@@ -14,11 +14,10 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from threading import get_ident
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from mnemic.adapters.codec.sealing import is_event
 from mnemic.adapters.stores.encrypted import cipher
@@ -41,17 +40,11 @@ from mnemic.kernel.errors import (
     KeysMissing,
     LogCorrupt,
 )
-from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
+from mnemic.kernel.ports import CommandRow, Head, Log, LogCapabilities, PayloadRow, Record
 
 if TYPE_CHECKING:
     from mnemic.adapters.transfer.copies.copying import CopyContext
     from mnemic.kernel.events import Event
-    from mnemic.kernel.ports import (
-        ChangeNotifier,
-        DurabilityBarrier,
-        PayloadCounter,
-        TryWriteLock,
-    )
 
 
 class EncryptedLog:
@@ -93,50 +86,9 @@ class EncryptedLog:
         return self.inner.command(command_id)
 
     @property
-    def confirm(self) -> Callable[[Head], None]:
-        """The inner log's wait for durability; see ``mnemic.kernel.ports.DurabilityBarrier``.
-
-        Raises:
-            AttributeError: It offers none.
-        """
-        return cast("DurabilityBarrier", self.inner).confirm
-
-    @property
-    def hear(self) -> Callable[[Callable[[], None]], Callable[[], None]]:
-        """The inner log's subscription to changes; see ``mnemic.kernel.ports.ChangeNotifier``.
-
-        Raises:
-            AttributeError: It offers none.
-        """
-        return cast("ChangeNotifier", self.inner).hear
-
-    @property
-    def wait(self) -> Callable[[int, float], bool]:
-        """The inner log's wait for changes; see ``mnemic.kernel.ports.ChangeNotifier``.
-
-        Raises:
-            AttributeError: It offers none.
-        """
-        return cast("ChangeNotifier", self.inner).wait
-
-    @property
-    def payload_count(self) -> Callable[[int], int]:
-        """The inner log's count of payloads; see ``mnemic.kernel.ports.PayloadCounter``.
-
-        Raises:
-            AttributeError: It offers none.
-        """
-        return cast("PayloadCounter", self.inner).payload_count
-
-    def check(self) -> None:
-        """Let the inner store check what no chain covers, if it can.
-
-        Raises:
-            LogCorrupt: It is not what was written.
-        """
-        check: Callable[[], None] | None = getattr(self.inner, "check", None)
-        if check is not None:
-            check()
+    def capabilities(self) -> LogCapabilities:
+        """What the inner log can do beyond the port."""
+        return self.inner.capabilities
 
     @property
     def vault(self) -> Vault:
@@ -218,27 +170,6 @@ class EncryptedLog:
         with self.inner.write_lock(), self._held():
             self._record_erasures()
             yield
-
-    @property
-    def try_write_lock(self) -> Callable[[], AbstractContextManager[bool]]:
-        """The inner log's write lock without waiting; see ``mnemic.kernel.ports.TryWriteLock``.
-
-        Raises:
-            AttributeError: The inner log does not offer it.
-        """
-        return partial(self._writing_if_free, cast("TryWriteLock", self.inner).try_write_lock)
-
-    @contextmanager
-    def _writing_if_free(
-        self, try_write_lock: Callable[[], AbstractContextManager[bool]]
-    ) -> Generator[bool]:
-        with try_write_lock() as is_ours:
-            if is_ours:
-                with self._held():
-                    self._record_erasures()
-                    yield True
-            else:
-                yield False
 
     def _record_erasures(self) -> None:
         """Append the erasure events that the log lacks. The write lock is held."""

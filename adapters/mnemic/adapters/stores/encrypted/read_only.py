@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from mnemic.adapters.stores.encrypted.keys import KeyTable
 from mnemic.adapters.stores.encrypted.log import EncryptedLog
@@ -19,7 +19,7 @@ from mnemic.adapters.stores.encrypted.unrecorded import events_behind
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import replaced
 from mnemic.kernel.errors import LogCorrupt
-from mnemic.kernel.ports import Head, Log, PayloadRow, Record
+from mnemic.kernel.ports import Head, Log, LogCapabilities, PayloadRow, Record
 
 
 @frozen
@@ -106,13 +106,12 @@ class ReadOnlyLog(EncryptedLog):
                 yield record, ()
 
     @property
-    def confirm(self) -> Callable[[Head], None]:
-        """The inner log's wait for durability; see ``mnemic.kernel.ports.DurabilityBarrier``.
-
-        Raises:
-            AttributeError: It offers none.
-        """
-        return partial(self._confirm, super().confirm)
+    def capabilities(self) -> LogCapabilities:
+        """What the inner log can do beyond the port."""
+        found = super().capabilities
+        if found.confirm is None:
+            return found
+        return evolve(found, confirm=partial(self._confirm, found.confirm))
 
     def _confirm(self, confirm: Callable[[Head], None], head: Head) -> None:
         """Confirm *head*, or the end of the inner log before the events that it does not have."""

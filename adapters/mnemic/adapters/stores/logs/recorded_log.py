@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import Entry, replaced, staged
 from mnemic.kernel.errors import LogCorrupt
-from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+from mnemic.kernel.ports import CommandRow, Head, LogCapabilities, PayloadRow, Record
 
 _version = itemgetter(Record._fields.index("version"))
 
@@ -211,6 +211,11 @@ class RecordedLog(ABC):
         """Return how many payloads are stored, key and bytes included, of events up to *upto*."""
         with self._named():
             return self._recorder.payload_count(self._number, upto)
+
+    @property
+    def capabilities(self) -> LogCapabilities:
+        """What this log can do beyond the port."""
+        return LogCapabilities(payload_count=self.payload_count)
 
     def close(self) -> None:  # noqa: B027 - overriding it is optional
         """Do nothing: files and connections belong to the store."""

@@ -75,14 +75,6 @@ class WriteLock:
         """
         return self._held
 
-    def try_write_lock(self) -> AbstractContextManager[bool]:
-        """Hold the write lock if it is free; yield whether it is held.
-
-        Raises:
-            Closed, StoreFailed: As ``write_lock``.
-        """
-        return _Attempt(self._begin_if_free, self._end)
-
     def _begin(self) -> None:
         self._process.check()
         deadline = time.monotonic() + self._patience_s
@@ -98,18 +90,6 @@ class WriteLock:
         """Wait for the lock until the clock ``time.monotonic`` shows *deadline*."""
         if not self._is_free() and not self._lock_waiter.wait(deadline - time.monotonic()):
             raise self._write_lock.busy()
-
-    def _begin_if_free(self) -> bool:
-        self._process.check()
-        if not self._threads.acquire(blocking=False):
-            return False
-        is_ours = False
-        try:
-            is_ours = self._is_free()
-        finally:
-            if not is_ours:
-                self._threads.release()
-        return is_ours
 
     def _end(self) -> None:
         try:
@@ -151,28 +131,6 @@ class _Holding(AbstractContextManager[None]):
         trace: TracebackType | None,
     ) -> None:
         self._end()
-
-
-class _Attempt(AbstractContextManager[bool]):
-    """Context manager of one attempt that does not wait; to be entered once."""
-
-    def __init__(self, begin: Callable[[], bool], end: Callable[[], None]) -> None:
-        self._begin = begin
-        self._end = end
-        self._is_ours = False
-
-    def __enter__(self) -> bool:
-        self._is_ours = self._begin()
-        return self._is_ours
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._is_ours:
-            self._end()
 
 
 class LockFile:

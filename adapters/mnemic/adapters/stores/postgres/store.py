@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 
 import psycopg
+from attrs import evolve
 
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
 from mnemic.adapters.stores.logs.append import Entry
@@ -20,7 +21,7 @@ from mnemic.adapters.stores.postgres.lost_rows import lost_row, orphans
 from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.write_lock import WriteLock
 from mnemic.kernel.errors import StoreFailed
-from mnemic.kernel.ports import Head
+from mnemic.kernel.ports import Head, LogCapabilities
 
 _IS_STANDBY = b"SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
 
@@ -181,14 +182,10 @@ class PostgresLog(RecordedLog):
         if not self._store.is_vacuumed:  # outside the lock: it takes time
             self._store.vacuum()
 
-    @contextmanager
-    def try_write_lock(self) -> Generator[bool]:
-        """Hold the write lock if it is free and has no waiters. Not re-entrant."""
-        self._store.require_writable()
-        with named(self._store.address), self._write_locks.try_write_lock() as is_ours:
-            yield is_ours
-        if is_ours and not self._store.is_vacuumed:
-            self._store.vacuum()
+    @property
+    def capabilities(self) -> LogCapabilities:
+        """What this log can do beyond the port."""
+        return evolve(super().capabilities, confirm=self.confirm, hear=self.hear)
 
     def wait(self, after: int, timeout_s: float) -> bool:
         """Wait until the log goes beyond version *after*, whichever process writes it.
@@ -226,7 +223,7 @@ class PostgresLog(RecordedLog):
     def confirm(self, head: Head) -> None:
         """Return once the log is as durable up to *head* as an append is.
 
-        See ``mnemic.kernel.ports.DurabilityBarrier``.
+        See ``mnemic.kernel.ports.LogCapabilities``.
         """
         with self._named():
             is_new = self._store.recorder.confirm(self._number, head.version)

@@ -74,28 +74,9 @@ class WriteLock:
             raise StoreBusy(f"another thread has held {shown} for too long", path=shown)
         try:
             with ExitStack() as stack:
-                connection, _ = self._asked(stack, is_patient=True)
+                connection = self._asked(stack)
                 with self._held(connection):
                     yield
-        finally:
-            self._threads.release()
-
-    @contextmanager
-    def try_write_lock(self) -> Generator[bool]:
-        """Hold the write lock if it is free; yield whether it is held.
-
-        Raises:
-            Lost, psycopg.Error: As ``write_lock``.
-        """
-        if not self._threads.acquire(blocking=False):
-            yield False
-            return
-        try:
-            with ExitStack() as stack:
-                connection, is_ours = self._asked(stack, is_patient=False)
-                if is_ours:
-                    stack.enter_context(self._held(connection))
-                yield is_ours
         finally:
             self._threads.release()
 
@@ -110,28 +91,27 @@ class WriteLock:
             with suppress(Lost, psycopg.Error):
                 self._datastore.once(_TELL, (self._channel, news))
 
-    def _asked(self, stack: ExitStack, *, is_patient: bool) -> tuple[PatientConnection, bool]:
-        """Return a connection that requested the lock, and whether it holds it."""
+    def _asked(self, stack: ExitStack) -> PatientConnection:
+        """Return a connection that holds the lock."""
         attempts = Attempts()
         while True:
             try:
-                return self._asked_once(stack, is_patient=is_patient)
+                return self._asked_once(stack)
             except Lost as error:
                 if attempts.are_over(error):
                     raise
 
-    def _asked_once(self, stack: ExitStack, *, is_patient: bool) -> tuple[PatientConnection, bool]:
+    def _asked_once(self, stack: ExitStack) -> PatientConnection:
         connection = stack.enter_context(self._datastore.pinned())
         try:
-            is_ours = self._datastore.once(_TRY, (self._key,)) == [(True,)]
-            if is_patient and not is_ours:  # tried first: a server that hangs is no contention
-                # A wait receives nothing; the server itself ends one that takes too long.
+            # Tried first: a server that hangs is no contention. A wait receives nothing; the server
+            # itself ends one that takes too long.
+            if self._datastore.once(_TRY, (self._key,)) != [(True,)]:
                 self._datastore.once(_LOCK, (self._key,), more_s=LOCK_TIMEOUT_S)
-                is_ours = True
         except BaseException:  # an interrupt may come at the moment at which it is ours
             connection.close()
             raise
-        return connection, is_ours
+        return connection
 
     @contextmanager
     def _held(self, connection: PatientConnection) -> Generator[None]:

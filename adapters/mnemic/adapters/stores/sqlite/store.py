@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
+from attrs import evolve
 from eventsourcing.persistence import ConnectionUnavailableError
 
 from mnemic.adapters.stores.logs.append import Entry
@@ -22,7 +23,7 @@ from mnemic.adapters.stores.sqlite.name_lock import check_single
 from mnemic.adapters.stores.sqlite.watermark import INODE_MAX, Origin, Watermarks
 from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import HistoryReplaced, MnemicError, NotAStore, StoreFailed
-from mnemic.kernel.ports import Head, PayloadRow, Record
+from mnemic.kernel.ports import Head, LogCapabilities, PayloadRow, Record
 
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; retries do not wait."""
@@ -103,11 +104,6 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
         """Hold the write lock of this file. Not re-entrant."""
         self.require_writable()
         return self._queue.write_lock()
-
-    def try_write_lock(self) -> AbstractContextManager[bool]:
-        """Hold the write lock of this file if it is free and has no waiters."""
-        self.require_writable()
-        return self._queue.try_write_lock()
 
     def check_place(self) -> None:
         """Refuse to use a file that could not be found again.
@@ -251,9 +247,10 @@ class SQLiteLog(RecordedLog):
         """
         return self._store.loss_check.of_log(self, self._number)
 
-    def try_write_lock(self) -> AbstractContextManager[bool]:
-        """Hold the write lock if it is free and has no waiters. Not re-entrant."""
-        return self._store.try_write_lock()
+    @property
+    def capabilities(self) -> LogCapabilities:
+        """What this log can do beyond the port."""
+        return evolve(super().capabilities, check=self.check)
 
     def check(self) -> None:
         """Check what the chain does not cover: which spaces exist, and which commands.
