@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.numeric.arithmetic import NANO, Integers, nano_each
+from mnemic.kernel.numeric.arithmetic import Integers, nano_each
 from mnemic.projections.storage.sorted_arrays import among, places
 
 K1: Final = 0.9
@@ -236,13 +236,6 @@ class Matches(NamedTuple):
     """Ascending."""
     strengths: Integers
     """Nano-units; all other documents have 0."""
-
-    def fractions(self, count: int) -> NDArray[np.float32]:
-        """Return the strength of each of the first *count* documents, as a fraction."""
-        found = np.zeros(count, dtype=np.float32)
-        known = int(self.documents.searchsorted(count))
-        found[self.documents[:known]] = self.strengths[:known] * np.float32(1 / NANO)
-        return found
 
     def of(self, documents: Integers) -> Integers:
         """Return the strength of each of *documents*."""
