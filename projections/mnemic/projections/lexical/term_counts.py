@@ -79,7 +79,8 @@ class TermCounts:
         sizes = [len(each) for each in self.documents]
         rows: Integers = np.repeat(np.arange(terms) * count + 1, sizes)
         # A neighbour's neighbour is the text itself, so giving is the same as receiving.
-        near: Integers = np.concatenate((holding[:, None], links.take(holding, axis=0)), axis=1)
+        given = holding[:, None], links.take(holding, axis=0)
+        near = np.concatenate(given, axis=1, dtype=np.int64)
         # A link may lead to a document that was added since these were counted.
         near[near >= len(self.lengths)] = NONE
         amount = own[:, None] * np.concatenate(((WHOLE,), parts))
