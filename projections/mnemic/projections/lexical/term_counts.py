@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.numeric.arithmetic import NANO, Integers, nano_each
+from mnemic.kernel.numeric.arithmetic import Integers, nano_each
 from mnemic.projections.storage.sorted_arrays import among, places
 
 K1: Final = 0.9
@@ -79,7 +79,8 @@ class TermCounts:
         sizes = [len(each) for each in self.documents]
         rows: Integers = np.repeat(np.arange(terms) * count + 1, sizes)
         # A neighbour's neighbour is the text itself, so giving is the same as receiving.
-        near: Integers = np.concatenate((holding[:, None], links.take(holding, axis=0)), axis=1)
+        given = holding[:, None], links.take(holding, axis=0)
+        near = np.concatenate(given, axis=1, dtype=np.int64)
         # A link may lead to a document that was added since these were counted.
         near[near >= len(self.lengths)] = NONE
         amount = own[:, None] * np.concatenate(((WHOLE,), parts))
@@ -236,13 +237,6 @@ class Matches(NamedTuple):
     """Ascending."""
     strengths: Integers
     """Nano-units; all other documents have 0."""
-
-    def fractions(self, count: int) -> NDArray[np.float32]:
-        """Return the strength of each of the first *count* documents, as a fraction."""
-        found = np.zeros(count, dtype=np.float32)
-        known = int(self.documents.searchsorted(count))
-        found[self.documents[:known]] = self.strengths[:known] * np.float32(1 / NANO)
-        return found
 
     def of(self, documents: Integers) -> Integers:
         """Return the strength of each of *documents*."""

@@ -90,13 +90,7 @@ class Ranking:
 
     def row(self, place: int) -> AnswerRow:
         """Return the block at *place*, from 0."""
-        number = int(self.numbers[place])
-        return AnswerRow(
-            number,
-            int(self.scores[place]),
-            tuple(self.table[:, place].tolist()),
-            self.via.get(number, -1),
-        )
+        return self.answer_rows([place])[0]
 
     def answer_rows(self, places: list[int]) -> tuple[AnswerRow, ...]:
         """Return the blocks at *places*, from 0."""

@@ -298,12 +298,6 @@ class BlockView:
         active: NDArray[np.bool_] = self.statuses(numbers) == ACTIVE
         return active
 
-    def mask(self, numbers: Ints) -> NDArray[np.bool_]:
-        """Return, by block number, which blocks are among *numbers*."""
-        among = np.zeros(self.block_count, dtype=np.bool_)
-        among[numbers] = True
-        return among
-
     @staticmethod
     def union(*groups: Ints) -> Ints:
         """Return the numbers of the blocks that are in any of *groups*, ascending."""
@@ -312,13 +306,6 @@ class BlockView:
         first = np.ones(len(found), dtype=np.bool_)
         np.not_equal(found[1:], found[:-1], out=first[1:])
         return found[first]
-
-    def documents(self, numbers: Ints) -> tuple[NDArray[np.bool_], Ints]:
-        """Return which documents of the lexicon belong to active blocks, and those of *numbers*."""
-        present = self.present
-        if numbers is present.numbers:
-            return present.alive, present.texts.astype(np.int64)
-        return present.alive, self.life.column("text", numbers)
 
     def speakers(self) -> NDArray[np.int32]:
         """Return, by document, the block that has this text, for every document there ever was."""

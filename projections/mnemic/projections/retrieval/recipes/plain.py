@@ -59,8 +59,9 @@ def match(
 
 def lexical(view: View, query: str, pool: Ints) -> Ints:
     """Return the strength of each block of the pool, by word statistics of all active blocks."""
-    alive, documents = view.documents(pool)
-    return view.state.lexicon.strengths(query, alive, documents)
+    columns = view.columns
+    documents = columns.documents[columns.places(pool)]
+    return view.state.lexicon.strengths(query, view.present.alive, documents)
 
 
 def cosine(view: View, vector: Vector | None, rows: Ints) -> Ints:

@@ -275,10 +275,10 @@ class Asked:
         for each in found:
             if each.at is None:
                 total += each.match
-        sparse = [each for each in found if each.at is not None]
+        sparse = [(each.at, each.match) for each in found if each.at is not None]
         if sparse:
-            at = np.concatenate([each.at for each in sparse])
-            total += np.bincount(at, np.concatenate([each.match for each in sparse]), units)
+            at = np.concatenate([places for places, _ in sparse])
+            total += np.bincount(at, np.concatenate([match for _, match in sparse]), units)
         reach = sum(round(bound * GRID) for bound in self.counts.bounds)
         by_passage = nano_each(total / max(reach, 1))
         if not searched.is_cut:
