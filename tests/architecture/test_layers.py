@@ -51,7 +51,8 @@ LAYERS = {
     "projections": Layer(
         inner=frozenset({"kernel", "projections"}),
         libraries=frozenset({"Stemmer", "attrs", "cattrs", "numpy", "orjson", "scipy"}),
-        standard_library=PURE_STANDARD_LIBRARY | {"mmap"},  # in one module: see test_purity
+        # Each of the two in one module: see test_purity.
+        standard_library=PURE_STANDARD_LIBRARY | {"mmap", "threading"},
     ),
     "specs": Layer(
         inner=frozenset({"kernel", "specs"}),

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 ARITHMETIC = ROOT / "kernel/mnemic/kernel/numeric/arithmetic.py"
 PAGES = ROOT / "projections/mnemic/projections/storage/mapped_arrays.py"
 """Allocates memory from the system, which is as pure as ``np.zeros``; it may use ``mmap``."""
+LOCKS = ROOT / "projections/mnemic/projections/storage/extension_lock.py"
+"""The lock of threads that would compute the same; what they compute does not depend on it."""
 
 # Whole modules that perform I/O or depend on the environment.
 WORLDLY_MODULES = frozenset(
@@ -143,9 +145,14 @@ def test_kernel_and_projections_compute_from_their_arguments_alone() -> None:
                 module.read_text(encoding="utf-8"), transcendental=module == ARITHMETIC
             )
         )
-        and module != PAGES
+        and module not in {PAGES, LOCKS}
     }
     assert found == {}
+
+
+def test_the_extension_lock_is_all_that_is_used_of_threads() -> None:
+    named = {name for _, name in names_in(ast.parse(LOCKS.read_text(encoding="utf-8")))}
+    assert named == {"__future__.annotations", "threading.Lock"}
 
 
 def test_mapped_arrays_use_mmap_for_anonymous_memory_only() -> None:

@@ -40,6 +40,10 @@ NOW_US = 1_700_000_000_000_000
 HOUR_US = 3_600_000_000
 
 
+def seeded(seed: int) -> random.Random:
+    return random.Random(seed)  # noqa: S311 - the same in every run
+
+
 def text(source: random.Random, words: int) -> str:
     return " ".join(source.choices(WORDS, k=words)) + "."
 
@@ -47,7 +51,7 @@ def text(source: random.Random, words: int) -> str:
 @cache
 def history() -> tuple[Recorded, ...]:
     """Return a log in which every table, map and index changes often."""
-    source, clock, store = random.Random(7), ManualClock(), MemoryStore()
+    source, clock, store = seeded(7), ManualClock(), MemoryStore()
     agent = Agent("ann", store, embedder=EMBEDDER, clock=clock, policy=POLICIES["tight"])
     memory = agent.memory
     memory.start_session()
@@ -69,23 +73,28 @@ def history() -> tuple[Recorded, ...]:
         if turn % 2:
             memory.consolidate()
         memory.recall(text(source, 3), top_k=6)
-        one, other, third = source.choices(known, k=3)
-        for step in (
-            lambda: memory.connect(
-                one, other, relation=source.choice(("contradicts", "similar", "refines"))
-            ),
-            lambda: memory.disconnect(one, third),
-            lambda: memory.outcome([one, other], source.choice((0.0, 1.0))),
-            lambda: memory.compose([one, other], query="why"),
-            lambda: memory.quarantine({"block": third}) if turn % 2 else memory.forget(third),
-            lambda: memory.revise(one, "The harbour is closed on Tuesday."),
-            lambda: memory.curate(),
-        )[source.randrange(4) :][:3]:
+        for name, arguments in changes(source, known, turn):
             try:
-                step()
+                getattr(memory, name)(*arguments)
             except Refused:
                 continue
     return tuple(read(agent.space.log))
+
+
+def changes(source: random.Random, known: list[str], turn: int) -> list[tuple[str, list[Any]]]:
+    """Return some operations, by name, and their arguments."""
+    one, other, third = source.choices(known, k=3)
+    relation = source.choice(("contradicts", "similar", "refines"))
+    possible: list[tuple[str, list[Any]]] = [
+        ("connect", [one, other, relation]),
+        ("disconnect", [one, third]),
+        ("outcome", [[one, other], source.choice((0.0, 1.0))]),
+        ("compose", [[one, other]]),
+        ("quarantine", [{"block": third}]) if turn % 2 else ("forget", [third]),
+        ("revise", [one, "The harbour is closed on Tuesday."]),
+        ("curate", []),
+    ]
+    return source.sample(possible, 3)
 
 
 def versions_of(log: Sequence[Recorded]) -> Iterator[tuple[State, Snapshot]]:
@@ -254,7 +263,7 @@ def test_readers_in_other_threads_get_the_answers_of_their_version() -> None:
             done.set()
 
     def look(seed: int) -> None:
-        source = random.Random(seed)
+        source = seeded(seed)
         try:
             while not done.is_set():
                 count = len(published)

@@ -24,6 +24,7 @@ from mnemic.kernel.results import CurateResult
 from mnemic.kernel.scoring.decay import tier_rate
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.state.apply import apply
+from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
 from mnemic.projections.view import View, live
 from mnemic.specs.reference import scoring as reference
@@ -126,7 +127,7 @@ def test_a_near_duplicate_is_noted_and_supersedes_nothing(row: Row) -> None:
     worlds.promote(ONE, FIRST)
     worlds.learn(TWO, category=category)
     view = worlds.view()
-    answer = Told(view.state, view.point, live=True)
+    answer = Told(view.state, view.point, VersionSnapshot(view.state, None), is_latest=True)
     answer.cosine = cosine
     second = Candidate(number=1, vector=SECOND)
     chunk = decide_promotion(answer, [second], Instant(0, 0), embedder=EMBEDDER).result

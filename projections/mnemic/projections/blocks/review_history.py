@@ -150,7 +150,7 @@ class _Cached:
     """Memory states after all reviews, for the blocks that were queried; one value per block."""
 
     after: Integers = field(factory=partial(np.zeros, 0, np.int64))
-    """The version at which the reviews of the block had changed last; -1 where nothing is stored."""
+    """The version at which its reviews had changed last; -1 where nothing is stored."""
     stability: Floats = field(factory=partial(np.zeros, 0))
     reviewed_us: Integers = field(factory=partial(np.zeros, 0, np.int64))
 

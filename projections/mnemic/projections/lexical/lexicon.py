@@ -5,8 +5,8 @@
    and how many of them hold a term are counted at that time. A search as of an earlier hour is
    therefore a search in the lexicon of that hour, bit for bit.
 3. Texts queue until the first search or checkpoint. Opening a log in order to write analyses
-   nothing. Whatever needs them analyses them, one thread at a time; a search that needs none
-   takes no lock, since what it reads is never changed.
+   nothing. The first search that needs them analyses them, one thread at a time; other searches
+   take no lock, since what they read is never changed.
 4. A document may have further terms, with a tag, by which it is found in its language
    (``languages.words``). They count neither for its length nor for its rarity nor for its phrases:
    a search for the others is one in a lexicon without them.

@@ -314,9 +314,7 @@ class SnapshotCache:
         """
         count, sighted = sightings.count_at(version), self._sighted
         if count > len(sighted):
-            fresh = [
-                (each.block, each.other) for _, each in sightings.entries(len(sighted), count)
-            ]
+            fresh = [(each.block, each.other) for _, each in sightings.entries(len(sighted), count)]
             sighted = np.concatenate((sighted, np.array(fresh, dtype=np.int64)))
             self._sighted = sighted
         return sighted[:count]

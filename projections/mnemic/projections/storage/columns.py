@@ -352,7 +352,8 @@ class VersionedTable:
         """Return ``rows_at(version, keys)``, derived from the rows of an earlier version.
 
         Args:
-            current: Result of ``rows_at`` or ``moved`` for *before*; it is not modified.
+            current: Result of ``rows_at`` or ``moved`` for *before*, of any number of keys; it is not
+                modified.
             before: At most *version*.
             version: As for ``rows_at``.
             keys: As for ``rows_at``.
@@ -362,8 +363,9 @@ class VersionedTable:
         first, last = self.count_at(before), self.count_at(version)
         gone = self._endings.between(self._until[: self._settled], before, version)
         fresh = first + np.flatnonzero(self._until[first:last] > version)
-        if len(current) == keys and not len(gone) and not len(fresh):
+        if len(current) >= keys and not len(gone) and not len(fresh):
             return current
+        current = current[:keys]  # the others had no row yet
         moved = np.empty(keys, dtype=np.int32)
         moved[: len(current)] = current
         moved[len(current) :] = -1

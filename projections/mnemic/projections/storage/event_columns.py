@@ -111,9 +111,8 @@ class EventColumns:
         if self._buffered:
             first, rows = self._settled, self._buffered
             last = first + len(rows)
-            for place, (name, column) in enumerate(self._columns.items()):
-                if last > len(column):
-                    column = self._columns[name] = grown(column, last)
+            for place, name in enumerate(self._columns):
+                column = self._columns[name] = grown(self._columns[name], last)
                 if last - first == 1:  # the common case, for which this takes less time
                     column[first] = rows[0][place]
                 else:
