@@ -159,8 +159,8 @@ def indexed(snapshot: Snapshot) -> Any:
     restated = view.restated([Statement.of(content(view, number)) for number in view.known()[:5]])
     return [
         *(column.tolist() for column in lexicon.search("bees in Zürich, May 7", alive)),
-        lexicon.trusted_rarity(20)[: len(alive)].tolist(),
-        snapshot.state.sequence.author[: len(alive)].tolist(),
+        lexicon.trusted_rarity(20)[view.present.texts].tolist(),
+        snapshot.state.sequence.author[view.present.texts].tolist(),
         restated,
     ]
 

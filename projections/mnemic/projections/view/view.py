@@ -239,12 +239,12 @@ class View(BlockView):
 
     def context(self, number: int) -> list[int]:
         """Return the blocks near to a block in its conversation, ascending."""
-        speakers, links = self.speakers(), self.state.sequence.links
-        documents = np.flatnonzero(speakers[: len(links)] == number)
-        near = np.unique(links[documents])
+        texts = self.state.catalogue.life.column("text")[: self.life.count]
+        speakers = self.speakers()[: int(texts.max(initial=-1)) + 1]  # later ones left out
+        near = np.unique(self.state.sequence.links[np.flatnonzero(speakers == number)])
         near = near[(near >= 0) & (near < len(speakers))]
         found: list[int] = np.unique(speakers[near]).tolist()
-        return [each for each in found if each != number and self.life.has(each)]
+        return [each for each in found if each != number]
 
     def restated(self, said: Sequence[Statement]) -> list[list[int]]:
         """Return, for each statement, the active blocks that it may restate, by number."""
