@@ -29,14 +29,10 @@ from mnemic.projections.storage.array_bundle import (
     packed,
     unpacked_ids,
 )
-from mnemic.projections.storage.columns import (
-    BUFFERED_MAX,
-    GrowableArray,
-    Interner,
-    VersionedTable,
-)
+from mnemic.projections.storage.columns import BUFFERED_MAX, Interner, VersionedTable
 from mnemic.projections.storage.event_columns import EventColumns, grouped
 from mnemic.projections.storage.grouped_writes import GroupedWrites
+from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import CACHED_MAX, Payloads
 from mnemic.projections.storage.versioned_maps import VersionedMap
 from mnemic.projections.view import as_of, live

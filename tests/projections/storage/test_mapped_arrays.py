@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemic.projections.storage.columns import grown
+from mnemic.projections.storage.growable_array import grown
 from mnemic.projections.storage.mapped_arrays import PAGED_FROM, zeros
 
 

@@ -29,8 +29,9 @@ from mnemic.projections.lexical.lexicon import Lexicon
 from mnemic.projections.lexical.postings import Mask
 from mnemic.projections.lexical.term_counts import Matches
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, within
-from mnemic.projections.storage.columns import GrowableArray, Rows
+from mnemic.projections.storage.columns import Rows
 from mnemic.projections.storage.extension_lock import Lock
+from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
 from mnemic.projections.storage.ranges import range_places
 

@@ -27,8 +27,8 @@ from mnemic.projections.storage.array_bundle import (
     unpacked,
     within,
 )
-from mnemic.projections.storage.columns import FIRST_CAPACITY, grown
 from mnemic.projections.storage.event_columns import EventColumns
+from mnemic.projections.storage.growable_array import FIRST_CAPACITY, grown
 
 _NOTED: Mapping[str, type[np.generic]] = {
     "block": np.int32,
@@ -64,7 +64,7 @@ class ReviewHistory:
             for block, steps in unpacked(parts["put_back"])
         }
         blocks, versions = (reviews._noted.column(name) for name in ("block", "version"))
-        reviews._change(blocks.astype(np.int64), versions)
+        reviews._change_each(blocks.astype(np.int64), versions)
         for block, steps in reviews._put_back.items():
             reviews._changed[block] = max(int(reviews._changed[block]), steps[-1][0])
         return reviews
@@ -72,7 +72,7 @@ class ReviewHistory:
     def note(self, block: int, version: int, active_us: int, rating: int) -> None:
         """Record that a block was reviewed at *version*."""
         self._noted.append((block, version, active_us, rating))
-        self._change(np.array([block]), version)
+        self._change(block, version)
 
     def note_each(self, reviews: NDArray[np.int64]) -> None:
         """Do ``note`` many times.
@@ -81,12 +81,12 @@ class ReviewHistory:
             reviews: Blocks, versions, active times and ratings, shape (4, reviews).
         """
         self._noted.extend(reviews)
-        self._change(reviews[0], reviews[1])
+        self._change_each(reviews[0], reviews[1])
 
     def put_back(self, block: int, version: int, then: int) -> None:
         """Restore, from *version* on, the reviews that counted at version *then*."""
         self._put_back.setdefault(block, []).append((version, then))
-        self._change(np.array([block]), version)
+        self._change(block, version)
 
     def flush(self) -> None:
         """Write what others may read."""
@@ -139,8 +139,14 @@ class ReviewHistory:
     def _all(self, block: int) -> list[Review]:
         return list(map(Review._make, self._noted.about(block)))
 
-    def _change(self, blocks: Integers, versions: Integers | int) -> None:
-        """Note that the reviews of some blocks changed."""
+    def _change(self, block: int, version: int) -> None:
+        """Note that the reviews of a block changed."""
+        if block >= len(self._changed):
+            self._changed = grown(self._changed, block + 1, fill=-1)
+        self._changed[block] = version
+
+    def _change_each(self, blocks: Integers, versions: Integers) -> None:
+        """Do ``_change`` many times."""
         self._changed = grown(self._changed, int(blocks.max(initial=-1)) + 1, fill=-1)
         self._changed[blocks] = versions
 

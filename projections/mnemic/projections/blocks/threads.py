@@ -30,13 +30,9 @@ from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.blocks.catalogue import Catalogue
 from mnemic.projections.lexical.languages.words import analysed
 from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacked
-from mnemic.projections.storage.columns import (
-    FIRST_CAPACITY,
-    GrowableArray,
-    Interner,
-    Rows,
-)
+from mnemic.projections.storage.columns import Interner, Rows
 from mnemic.projections.storage.extension_lock import Lock
+from mnemic.projections.storage.growable_array import FIRST_CAPACITY, GrowableArray
 from mnemic.projections.storage.mapped_arrays import zeros
 
 SITTING_GAP_US: Final = 3 * MICROS_PER_HOUR

@@ -39,7 +39,7 @@ from mnemic.projections.storage.array_bundle import (
     unpacked,
     within,
 )
-from mnemic.projections.storage.columns import GrowableArray
+from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.multimap import Multimap
 
 

@@ -68,8 +68,8 @@ from mnemic.projections.storage.array_bundle import (
     unpacked,
     within,
 )
-from mnemic.projections.storage.columns import GrowableArray
 from mnemic.projections.storage.extension_lock import Lock
+from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
 from mnemic.projections.storage.sorted_arrays import among
 

@@ -22,8 +22,8 @@ from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.kernel.statements import Statement
 from mnemic.projections.storage.array_bundle import ArrayBundle
-from mnemic.projections.storage.columns import GrowableArray
 from mnemic.projections.storage.extension_lock import Lock
+from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
 
 UNSORTED_MAX: Final = 4096

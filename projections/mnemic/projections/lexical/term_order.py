@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacked
-from mnemic.projections.storage.columns import GrowableArray, Interner
+from mnemic.projections.storage.columns import Interner
+from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.ranges import range_places
 
 

@@ -149,6 +149,6 @@ def erased_since(view: View) -> list[int]:
     erased = view.state.timeline.erased_blocks
     return [
         number
-        for number, version in erased.items()
+        for number, version in list(erased.items())  # the writer may add to it
         if version > view.point.version and view.life.has(number)
     ]

@@ -25,7 +25,8 @@ from mnemic.projections.blocks.catalogue import Catalogue
 from mnemic.projections.graph.graph import Graph, NearDuplicatePair
 from mnemic.projections.state.active_blocks import ActiveBlocks
 from mnemic.projections.state.table_views import TableView
-from mnemic.projections.storage.columns import Rows, VersionedTable, grown
+from mnemic.projections.storage.columns import Rows, VersionedTable
+from mnemic.projections.storage.growable_array import grown
 from mnemic.projections.storage.versioned_maps import VersionedMap
 
 Ints = NDArray[np.int64]

@@ -20,7 +20,7 @@ Rules of this module:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -36,75 +36,14 @@ from mnemic.projections.storage.array_bundle import (
 )
 from mnemic.projections.storage.endings import NEVER, Endings
 from mnemic.projections.storage.grouped_writes import GroupedWrites
-from mnemic.projections.storage.mapped_arrays import zeros
+from mnemic.projections.storage.growable_array import FIRST_CAPACITY, grown
 
 Rows = NDArray[np.int32]
-FIRST_CAPACITY = 64
 BUFFERED_MAX = 4096
 """Number of rows buffered before they move into the arrays at once."""
 FEW = 8
 """Number of rows up to which each number is written by itself."""
 NOTHING_MORE: Mapping[str, int] = MappingProxyType({})
-
-
-def grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
-    """Return *array* if it holds *length* values, else a larger copy."""
-    if length <= len(array):
-        return array
-    larger = zeros((max(length, 2 * len(array)),), array.dtype)
-    larger[: len(array)] = array
-    if fill:
-        larger[len(array) :] = fill
-    return larger
-
-
-class GrowableArray:
-    """One growing array.
-
-    A value is written before the length that includes it, so another thread that reads meanwhile
-    sees either.
-    """
-
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self._array: NDArray[Any] = np.zeros(FIRST_CAPACITY, dtype=dtype)
-        self._length = 0
-
-    @classmethod
-    def thawed(cls, values: NDArray[Any]) -> GrowableArray:
-        """Return a growable array that starts with *values*, which are never written to."""
-        series = cls(values.dtype.type)
-        series._array, series._length = values, len(values)
-        return series
-
-    def replaced(self, place: int, value: int) -> GrowableArray:
-        """Return a copy with another value at one place."""
-        values = self.values.copy()
-        values[place] = value
-        return GrowableArray.thawed(values)
-
-    def append(self, value: int) -> None:
-        length = self._length
-        if length == len(self._array):
-            self._array = grown(self._array, length + 1)
-        self._array[length] = value
-        self._length = length + 1
-
-    def extend(self, values: Sequence[int] | NDArray[Any]) -> None:
-        """Append many values."""
-        first, last = self._length, self._length + len(values)
-        if first < last:
-            self._array = grown(self._array, last)
-            self._array[first:last] = values
-            self._length = last
-
-    def __len__(self) -> int:
-        return self._length
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """Return everything appended; the array is shared, do not write to it."""
-        array = self._array  # before the length: a larger array has all of the smaller one
-        return array[: self._length]
 
 
 Trail: TypeAlias = list[tuple[int, Any]]
@@ -473,12 +412,19 @@ class VersionedTable:
                 self._head[self._key[first:last]] = np.arange(first, last)  # the last one wins
             self._buffered = []
         if self._closed:
-            rows, versions = np.array(self._closed, dtype=np.int32).T
-            self._until[rows] = versions
-            keys = self._key[rows]
-            self._head[keys[self._head[keys] == rows]] = -1
+            if len(self._closed) <= FEW:
+                for row, version in self._closed:
+                    self._until[row] = version
+                    key = self._key[row]
+                    if self._head[key] == row:
+                        self._head[key] = -1
+            else:
+                rows, versions = np.array(self._closed, dtype=np.int32).T
+                self._until[rows] = versions
+                keys = self._key[rows]
+                self._head[keys[self._head[keys] == rows]] = -1
+            self._endings = self._endings.append(self._closed)
             self._closed = []
-            self._endings = self._endings.extended(rows, versions)
 
     def _append_few(self, first: int, last: int) -> None:
         """Append the buffered rows number by number, which takes less time for few."""

@@ -6,10 +6,13 @@ they happen: the next version is derived from the one before without a look at t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mnemic.projections.storage.growable_array import GrowableArray
 
 Rows = NDArray[np.int32]
 
@@ -17,38 +20,36 @@ NEVER: Final = int(np.iinfo(np.int32).max)
 """``until`` of a row that is still current."""
 RECENT_MAX: Final = 4096
 """Number of endings that are appended before all are found by a mask again."""
-_NONE: Final[Rows] = np.zeros(0, dtype=np.int32)
 
 
 class Endings:
-    """Closed rows, and the versions at which they were closed. Immutable, except for a cache.
+    """Closed rows, and the versions at which they were closed.
 
     Args:
         masked: The version up to which closed rows are found by a mask.
-        rows: The rows that were closed after it, in the order of closing.
-        versions: When each was closed.
     """
 
-    def __init__(self, masked: int = -1, rows: Rows = _NONE, versions: Rows = _NONE) -> None:
+    def __init__(self, masked: int = -1) -> None:
         self._masked = masked
-        self._rows = rows
-        self._versions = versions
+        self._rows = GrowableArray(np.int32)
+        """The rows that were closed after that version, in the order of closing."""
+        self._versions = GrowableArray(np.int32)
+        """When each of them was closed."""
         self._early: tuple[Rows, Rows] | None = None
         """Cache of the rows found by a mask."""
 
-    def extended(self, rows: Rows, versions: Rows) -> Endings:
-        """Return these endings and more.
+    def append(self, closed: Sequence[tuple[int, int]]) -> Endings:
+        """Append rows and the versions at which they were closed, ascending.
 
-        Args:
-            rows: Rows closed since.
-            versions: When each was closed, ascending.
+        Returns:
+            The endings from now on: these, or new ones of which nothing is appended.
         """
-        if len(self._rows) + len(rows) > RECENT_MAX:
-            return Endings(int(versions[-1]))
-        both = np.concatenate((self._rows, rows)), np.concatenate((self._versions, versions))
-        extended = Endings(self._masked, *both)
-        extended._early = self._early
-        return extended
+        if len(self._rows) + len(closed) > RECENT_MAX:
+            return Endings(closed[-1][1])
+        for row, version in closed:
+            self._rows.append(row)
+            self._versions.append(version)
+        return self
 
     def between(self, until: Rows, before: int, version: int) -> Rows:
         """Return the rows closed after *before* and by *version*.
@@ -59,7 +60,8 @@ class Endings:
             version: A later one, or the same.
         """
         bounds = np.array((before, version), dtype=np.int32)
-        late = self._rows[slice(*self._versions.searchsorted(bounds, side="right"))]
+        versions = self._versions.values  # before the rows, of which there may be more by now
+        late = self._rows.values[slice(*versions.searchsorted(bounds, side="right"))]
         if before >= self._masked:
             return late
         if self._early is None:

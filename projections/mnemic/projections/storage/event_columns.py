@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle
-from mnemic.projections.storage.columns import BUFFERED_MAX, FIRST_CAPACITY, grown
+from mnemic.projections.storage.columns import BUFFERED_MAX
+from mnemic.projections.storage.growable_array import FIRST_CAPACITY, grown
 from mnemic.projections.storage.mapped_arrays import zeros
 
 _PLACE_BITS = 32

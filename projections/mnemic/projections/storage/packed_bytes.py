@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle
-from mnemic.projections.storage.columns import grown
+from mnemic.projections.storage.growable_array import grown
 
 
 class PackedBytes:

@@ -22,16 +22,10 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, within
-from mnemic.projections.storage.columns import (
-    BUFFERED_MAX,
-    GrowableArray,
-    Rows,
-    Trail,
-    grown,
-    step,
-)
+from mnemic.projections.storage.columns import BUFFERED_MAX, Rows, Trail, step
 from mnemic.projections.storage.endings import NEVER, Endings
 from mnemic.projections.storage.event_columns import EventColumns
+from mnemic.projections.storage.growable_array import GrowableArray, grown
 from mnemic.projections.storage.packed_bytes import PackedBytes
 
 V = TypeVar("V")
@@ -283,8 +277,8 @@ class VersionedMap(Generic[V]):
         if self._closed:
             rows, versions = np.array(self._closed, dtype=np.int32).T
             self._until[rows] = versions
+            self._endings = self._endings.append(self._closed)
             self._closed = []
-            self._endings = self._endings.extended(rows, versions)
 
 
 class Pairwise(VersionedMap[V]):

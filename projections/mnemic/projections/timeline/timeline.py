@@ -26,8 +26,9 @@ from mnemic.projections.storage.array_bundle import (
     unpacked,
     within,
 )
-from mnemic.projections.storage.columns import GrowableArray, Interner
+from mnemic.projections.storage.columns import Interner
 from mnemic.projections.storage.event_columns import EventColumns
+from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.versioned_maps import Coding, VersionedMap
 from mnemic.projections.timeline.command_ids import CommandIds
 
