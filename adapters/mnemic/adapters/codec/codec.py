@@ -113,7 +113,7 @@ class Codec:
         if not lost:
             try:
                 recorded: Recorded = self._shortcuts[record[1]](record, payloads)
-            except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
+            except Exception:  # noqa: BLE001, S110 - the thorough path says what is wrong
                 pass
             else:
                 return recorded
