@@ -69,8 +69,8 @@ def erased_alone(events: Iterable[Event]) -> frozenset[BlockId] | None:
     """Return the blocks that *events* erase.
 
     Returns:
-        None if texts are erased or lost in another way, or one that is erased is learned again: then
-        the log has to be replayed.
+        None if texts are erased or lost in another way, or one is learned again after its erasure:
+        then the log has to be replayed.
     """
     found: set[BlockId] = set()
     for event in events:

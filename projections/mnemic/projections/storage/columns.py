@@ -176,10 +176,11 @@ class VersionedTable:
             name: The column.
             values: One per row version.
         """
-        self._settle()
-        other = copy(self)
+        self.flush()
+        other, column = copy(self), np.zeros_like(self._columns[name])  # all have one capacity
+        column[: self._settled] = values
         vars(other).update(
-            _columns={**self._columns, name: values},
+            _columns={**self._columns, name: column},
             _head=self._head.copy(),
             _rows=array("i", self._rows),
             _buffered=[],
