@@ -96,14 +96,16 @@ class DirectWriters(Writers):
 def _put(table: VersionedTable, counted: tuple[str, ...], row: Row) -> None:
     """Put one row, its open values filled in from the row before."""
     key, version, *values = row
-    if table.row(key) >= 0:  # a key without a row has no open values
-        before = table.values(key)
-        for place, value in enumerate(values):
-            if value == CARRIED:
-                values[place] = before[place]
-        for name in counted:
-            place = table.place(name)
-            values[place] += before[place]
+    if table.row(key) < 0:
+        table.put(key, version, row[2:])
+        return
+    before = table.values(key)
+    for place, value in enumerate(values):
+        if value == CARRIED:
+            values[place] = before[place]
+    for name in counted:
+        place = table.place(name)
+        values[place] += before[place]
     table.put(key, version, tuple(values))
 
 
@@ -137,8 +139,8 @@ class BufferedWriters(Writers):
 
     def gather(self) -> None:
         """Compact the buffered rows into arrays."""
-        for each in self._tables.values():
-            each.flat.gather()
+        for table in self._tables.values():
+            table.flat.gather()
         self.graph.flat.gather()
         self._reviews.gather()
 
