@@ -57,7 +57,10 @@ def index_of(stored: Sequence[Vector]) -> VectorIndex:
 
 
 def segments_of(index: VectorIndex, *covered: Span) -> tuple[Segment, ...]:
-    return tuple(Segment(span=each, graph=Exhaustive(index.stretch(*each))) for each in covered)
+    return tuple(
+        Segment(span=each, graph=Exhaustive(index.stretch(*each).astype(np.float32)))
+        for each in covered
+    )
 
 
 def everything(rows: Ints) -> Bools:

@@ -14,7 +14,7 @@ from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, Integers
 from mnemic.projections.storage.order import ranked
 from mnemic.projections.vectors.index import ROUGH, VectorIndex
-from mnemic.projections.vectors.local_rows import LocalRows
+from mnemic.projections.vectors.local_rows import FLOATS_MAX, LocalRows
 
 # Few directions and small numbers, so that equal cosines are the rule.
 COARSE = st.lists(st.integers(-2, 2), min_size=3, max_size=3).map(
@@ -32,10 +32,26 @@ def corpus(count: int, dimension: int) -> list[Vector]:
     return [vectors.quantise(row, dimension=dimension) for row in components]
 
 
-def index_of(stored: list[Vector], chunk_components: int = 2**20) -> VectorIndex:
-    """Return an index in which row and ordinal are the same number."""
-    index = VectorIndex(LocalRows(chunk_components=chunk_components))
-    for block, vector in enumerate(stored):
+def index_of(
+    stored: list[Vector],
+    chunk_components: int = 2**20,
+    *,
+    thawed: int = 0,
+    floats_max: int = FLOATS_MAX,
+) -> VectorIndex:
+    """Return an index in which row and ordinal are the same number.
+
+    Args:
+        stored: Its vectors.
+        chunk_components: How many are worked on at a time.
+        thawed: How many of the rows come from a checkpoint.
+        floats_max: Up to how many components are kept as floats, too.
+    """
+    rows = LocalRows(chunk_components=chunk_components, floats_max=floats_max)
+    index = VectorIndex(rows)
+    if thawed:
+        index = VectorIndex.thawed(index_of(stored[:thawed]).frozen(), rows)
+    for block, vector in enumerate(stored[thawed:], start=len(stored[:thawed])):
         index.append(block, vector)
     return index
 
@@ -147,12 +163,23 @@ def test_an_empty_index_answers_with_nothing() -> None:
 # --- search ----------------------------------------------------------------------------------
 
 
-@given(CORPORA, COARSE, CHUNKS, st.data())
+@st.composite
+def indexes(draw: st.DrawFn, stored: list[Vector]) -> VectorIndex:
+    """Draw an index of *stored*: part of it from a checkpoint, with or without floats."""
+    chunk, thawed = draw(CHUNKS), draw(st.integers(0, len(stored)))
+    return index_of(stored, chunk, thawed=thawed, floats_max=draw(st.sampled_from([0, FLOATS_MAX])))
+
+
+@given(CORPORA, COARSE, st.data())
 def test_cosines_are_those_of_each_pair_however_they_are_computed(
-    stored: list[Vector], query: Vector, chunk: int, data: st.DataObject
+    stored: list[Vector], query: Vector, data: st.DataObject
 ) -> None:
     chosen = data.draw(st.lists(st.sampled_from(range(len(stored)))))
-    index = index_of(stored, chunk)
+    index = data.draw(indexes(stored))
+    first, end = sorted(data.draw(st.tuples(*[st.integers(0, len(stored))] * 2)))
+    expected = [int(query.astype(int) @ vector) for vector in stored[first:end]]
+    assert index.products_within(query, first, end).tolist() == expected
+    assert index.stretch(first, end).tolist() == [vector.tolist() for vector in stored[first:end]]
     expected = [vectors.cosine(query, vector) for vector in stored]
     assert index.cosines(query).tolist() == expected
     assert index.cosines(query, rows(*chosen)).tolist() == [expected[row] for row in chosen]
@@ -226,10 +253,11 @@ def test_only_ties_look_up_ids() -> None:
     assert ranked(values, rows(0, 1, 2, 3), {0: "b", 2: "a"}, k=2).tolist() == [1, 2]
 
 
-@given(CORPORA, st.lists(COARSE, max_size=8), CHUNKS, st.data())
+@given(CORPORA, st.lists(COARSE, max_size=12), st.data())
 def test_pairs_are_those_of_all_pairs_that_reach_the_floor(
-    stored: list[Vector], queries: list[Vector], chunk: int, data: st.DataObject
+    stored: list[Vector], queries: list[Vector], data: st.DataObject
 ) -> None:
+    index = data.draw(indexes(stored))
     floor = data.draw(st.sampled_from([0, 1, 300_000_000, 500_000_000, NANO]))
     alive = data.draw(st.lists(st.sampled_from(range(len(stored))), unique=True))
     expected = [
@@ -240,7 +268,7 @@ def test_pairs_are_those_of_all_pairs_that_reach_the_floor(
     ]
     found = [
         pair
-        for pairs in index_of(stored, chunk).pairs(queries, rows(*alive), floor=floor)
+        for pairs in index.pairs(queries, rows(*alive), floor=floor)
         for pair in zip(
             pairs.queries.tolist(), pairs.rows.tolist(), pairs.cosines.tolist(), strict=True
         )
@@ -330,11 +358,11 @@ def test_the_digest_is_the_same_for_every_shape_and_on_every_machine(
 # --- pair by pair ----------------------------------------------------------------------------
 
 
-@given(stored=CORPORA, chunk_components=CHUNKS)
+@given(CORPORA, st.data())
 def test_cosines_pair_by_pair_are_those_of_each_pair(
-    stored: list[Vector], chunk_components: int
+    stored: list[Vector], data: st.DataObject
 ) -> None:
-    index, count = index_of(stored, chunk_components), len(stored)
+    index, count = data.draw(indexes(stored)), len(stored)
     one, other = np.divmod(np.arange(count * count), count)
     expected = [vectors.cosine(a, b) for a in stored for b in stored]
     assert index.cosines_between(one, other).tolist() == expected

@@ -37,8 +37,9 @@ from mnemic.adapters.system.folders import (
     own_name,
     sync,
 )
-from mnemic.projections.retrieval.approximate_search import Floats, Span
+from mnemic.projections.retrieval.approximate_search import Span
 from mnemic.projections.storage.array_bundle import ArrayBundle
+from mnemic.projections.vectors.local_rows import Stored
 
 ENDING = ".graph"
 UNFINISHED = ".tmp"
@@ -75,12 +76,12 @@ class GraphFolder:
         )
         self._prefix = f"{own_name(space, genesis)}-r"
 
-    def place(self, span: Span, rows: Floats) -> Path:
+    def place(self, span: Span, rows: Stored) -> Path:
         """Return the path of the graph of *rows*."""
         settings = f"{FORMAT} {rows.shape} {LINKS} {CARE} {SEED}".encode()
         digest = blake2b(settings, digest_size=DIGEST_BYTES)
         for start in range(0, len(rows), 4096):
-            digest.update(rows[start : start + 4096].astype("<i2").tobytes())
+            digest.update(rows[start : start + 4096].astype("<i2", copy=False).tobytes())
         name = f"{self._prefix}{span.first:010d}-{span.end:010d}-{digest.hexdigest()}{ENDING}"
         return self.path / name
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
 from typing import Final, Literal
@@ -45,6 +45,7 @@ from mnemic.projections.retrieval.approximate_search import (
     spans,
 )
 from mnemic.projections.vectors.index import VectorIndex
+from mnemic.projections.vectors.local_rows import LocalRows, Stored
 
 AUTO_ROWS: Final = 50_000
 """Below it, ``auto`` does not even measure: a scan takes 2 ms, and its answer is exact. From there
@@ -349,7 +350,7 @@ class GraphBuilder:
         self.finish()
 
 
-def _stored(folder: GraphFolder, place: Path, rows: Floats) -> HnswGraph | None:
+def _stored(folder: GraphFolder, place: Path, rows: Stored) -> HnswGraph | None:
     """Return the graph of some rows from its file; None: it is missing or cannot be read."""
     try:
         parts = folder.read(place) if folder.reads else None
@@ -358,24 +359,26 @@ def _stored(folder: GraphFolder, place: Path, rows: Floats) -> HnswGraph | None:
         return None  # it is built again, and overwritten
 
 
-def measured(graph: Graph, rows: Floats) -> Costs:
+def measured(graph: Graph, rows: Stored) -> Costs:
     """Return the costs of searching here, with vectors like these; measured once per process."""
     dimension = rows.shape[1]
     if dimension not in _measured:
         places = np.linspace(0, len(rows) - 1, SAMPLE).astype(int).tolist()
+        questions = rows[places].astype(np.float32)
         count = min(BREADTH, len(rows))
+        exact = LocalRows(floats_max=0).begin_with(rows)
         _measured[dimension] = Costs(
-            row=min(_elapsed_ns(lambda place: np.vecdot(rows, rows[place]), places[:4]))
+            row=min(_elapsed_ns(lambda one: exact.dots(one, None, len(rows)), questions[:4]))
             / len(rows),
-            search=float(np.median(_elapsed_ns(lambda at: graph.nearest(rows[at], count), places))),
+            search=float(np.median(_elapsed_ns(lambda one: graph.nearest(one, count), questions))),
         )
     return _measured[dimension]
 
 
-def _elapsed_ns(work: Callable[[int], object], places: Sequence[int]) -> list[int]:
+def _elapsed_ns(work: Callable[[Floats], object], questions: Floats) -> list[int]:
     found: list[int] = []
-    for place in places:
+    for question in questions:
         start = time.perf_counter_ns()
-        work(place)
+        work(question)
         found.append(time.perf_counter_ns() - start)
     return found

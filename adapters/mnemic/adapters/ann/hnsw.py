@@ -21,6 +21,7 @@ from mnemic.adapters.ann.library import obstacle
 from mnemic.kernel.errors import Unavailable
 from mnemic.projections.retrieval.approximate_search import BREADTH, Floats, Ints
 from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacked
+from mnemic.projections.vectors.local_rows import Stored
 
 LINKS: Final = 16
 """Links of a row on the upper levels; twice as many on the lowest (``M``)."""
@@ -56,7 +57,7 @@ class HnswGraph:
         self._dimension = dimension
 
     @classmethod
-    def built(cls, rows: Floats, *, wanted: Callable[[], bool] = lambda: True) -> HnswGraph:
+    def built(cls, rows: Stored, *, wanted: Callable[[], bool] = lambda: True) -> HnswGraph:
         """Return the graph of *rows*: built on one thread, hence the same every time.
 
         Raises:
@@ -99,7 +100,7 @@ class HnswGraph:
         }
 
     @classmethod
-    def restored(cls, parts: ArrayBundle, rows: Floats) -> HnswGraph:
+    def restored(cls, parts: ArrayBundle, rows: Stored) -> HnswGraph:
         """Return the graph with these links.
 
         Raises:
@@ -119,7 +120,7 @@ class HnswGraph:
         links = _WORD * (1 + 2 * LINKS)
         table = np.empty((count, links + _WORD * dimension + _LABEL), dtype=np.uint8)
         table[:, :links] = parts["lowest"]
-        table[:, links:-_LABEL] = np.ascontiguousarray(rows).view(np.uint8)
+        table[:, links:-_LABEL] = rows.astype(np.float32).view(np.uint8)
         places = np.arange(count, dtype=np.uint64)
         table[:, -_LABEL:] = places[:, None].view(np.uint8)
         state |= {

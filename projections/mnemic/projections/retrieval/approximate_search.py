@@ -51,7 +51,7 @@ DEEPEST: Final = 1_000
 WORTH: Final = 2
 """Minimum speed-up for which graphs are built: they cost memory and work."""
 _ENDLESS: Final = 2**24
-COPIED: Final = 4
+COPIED: Final = 2
 """Cost of a row that is copied out before it is multiplied, in rows multiplied in place."""
 
 
@@ -249,9 +249,8 @@ def nearest(
 
     def look(first: int, end: int) -> None:
         if first < end:
-            found, dots = _stretch(index, question, Span(first, end))
-            rows.append(found)
-            products.append(dots)
+            rows.append(np.arange(first, end))
+            products.append(index.products_within(query, first, end))
 
     covered = 0
     for segment in segments:
@@ -293,9 +292,3 @@ def _best_alive(rows: Ints, cosines: Ints, wanted: int, counts: Callable[[Ints],
         alive = np.flatnonzero(counts(rows))
     order = np.lexsort((rows[alive], -cosines[alive]))
     return alive[order][:wanted]
-
-
-def _stretch(index: VectorIndex, question: Floats, span: Span) -> tuple[Ints, Floats]:
-    """Return every row of a range with its product."""
-    dots = np.vecdot(index.stretch(span.first, span.end), question)
-    return np.arange(span.first, span.end), dots

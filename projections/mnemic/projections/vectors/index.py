@@ -30,7 +30,7 @@ from mnemic.kernel.numeric.arithmetic import Integers, nano
 from mnemic.kernel.scoring import typicality
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.order import Ids, ranked
-from mnemic.projections.vectors.local_rows import LocalRows, with_room
+from mnemic.projections.vectors.local_rows import LocalRows, Stored, with_room
 from mnemic.projections.vectors.nearby_pairs import Matrix, Pairs, reaching
 
 _ROWS_FIRST: Final = 64
@@ -71,23 +71,27 @@ class VectorIndex:
         }
 
     @classmethod
-    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> VectorIndex:
+    def thawed(
+        cls, parts: Mapping[str, NDArray[Any]], holding: LocalRows | None = None
+    ) -> VectorIndex:
         """Return the index that was frozen.
 
         Args:
             parts: Result of ``frozen``.
+            holding: As for a new one.
 
         Raises:
             KeyError: The vectors are not among the parts.
         """
         rows = len(parts["block_of"])
+        index = cls(holding)
         if not rows:
-            return cls()
+            return index
         room = rows + rows // 4 + _ROWS_FIRST
-        index = cls()
         stored = parts["vectors"]
-        index._held, index._dimension = LocalRows.thawed(stored, room), stored.shape[1]
-        index._rows = rows
+        index._held.begin_with(stored)
+        index._rows, index._dimension = rows, stored.shape[1]
+        index._held.make_room(rows, room, index._dimension)
         index._squared_norms = with_room(parts["squared_norms"], room, np.int64)
         index._inverse_lengths = _inverse(index._squared_norms)
         index._block_of = with_room(parts["block_of"], room, np.int64)
@@ -229,18 +233,16 @@ class VectorIndex:
         self._check_rows(wanted, self._rows)
         found: list[Vector] = []
         for start in range(0, len(wanted), _VECTORS_AT_ONCE):
-            some = self._held.some(wanted[start : start + _VECTORS_AT_ONCE])
-            found.extend(some.astype(np.int16))
+            found.extend(self._held.some(wanted[start : start + _VECTORS_AT_ONCE]))
         return found
 
-    def stretch(self, first: int, end: int) -> Matrix:
-        """Return the rows from *first* up to but not including *end*, without a copy; immutable.
+    def stretch(self, first: int, end: int) -> Stored:
+        """Return the rows from *first* up to but not including *end*; immutable.
 
         Raises:
             IndexError: One of them does not exist.
         """
-        if not 0 <= first <= end <= self._rows:
-            raise IndexError(f"rows {first} to {end} of an index with {self._rows}")
+        self._check_range(first, end)
         return self._held.stretch(first, end)
 
     # --- search ------------------------------------------------------------------------------
@@ -259,7 +261,18 @@ class VectorIndex:
         """
         for query in queries:
             self._check_size(query)
-        return self._held.products(np.stack(queries).astype(np.float32), rows)
+        return self._held.products(np.stack(queries).astype(np.float32), 0, rows)
+
+    def products_within(self, query: Vector, first: int, end: int) -> Matrix:
+        """Return the product of *query* with each row from *first* up to but not with *end*.
+
+        Raises:
+            VectorRefused: The query has another dimension.
+            IndexError: One of the rows does not exist.
+        """
+        self._check_size(query)
+        self._check_range(first, end)
+        return self._held.products(query[None].astype(np.float32), first, end)[0]
 
     def cosines(
         self, query: Vector, rows: Integers | None = None, *, products: Matrix | None = None
@@ -298,12 +311,7 @@ class VectorIndex:
         extent = self._rows
         self._check_rows(rows, extent)
         self._check_rows(others, extent)
-        dots = np.empty(len(rows), dtype=np.float32)
-        width = max(1, self._held.chunk_components // max(1, self.dimension))
-        for start in range(0, len(rows), width):
-            part = slice(start, start + width)
-            one, other = self._held.some(rows[part]), self._held.some(others[part])
-            np.vecdot(one, other, out=dots[part])
+        dots = self._held.dots_between(rows, others, extent)
         norms = self._squared_norms
         return vectors.cosine_each(dots, norms[rows], norms[others])
 
@@ -395,6 +403,10 @@ class VectorIndex:
                 dimension=dimension,
                 shape=vector.shape,
             )
+
+    def _check_range(self, first: int, end: int) -> None:
+        if not 0 <= first <= end <= self._rows:
+            raise IndexError(f"rows {first} to {end} of an index with {self._rows}")
 
     @staticmethod
     def _check_rows(rows: Integers, extent: int) -> None:

@@ -7,8 +7,6 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.numeric.arithmetic import Integers
-
 Matrix: TypeAlias = NDArray[np.float32]
 
 CHUNK_COMPONENTS: Final = 2**18
@@ -24,11 +22,11 @@ _ROWS_ABREAST: Final = 32
 def in_place(alive: int, extent: int, queries: int) -> bool:
     """Whether multiplying all rows in place is faster than copying the alive ones out.
 
-    Measured at 256 components, in units of the cost of one more query per row. A product row by
-    row is limited by memory bandwidth; a matrix product costs less per query and more at the
-    start, since it rearranges rows first.
+    Measured at 256 components, in units of the cost of one more query per row; both include the
+    conversion to floats. A matrix product costs less per query and more at the start, since it
+    rearranges rows first.
     """
-    reading, copying = (1, 4) if queries <= _ONE_BY_ONE else (11, 22)
+    reading, copying = (1, 2) if queries <= _ONE_BY_ONE else (14, 20)
     return alive * (copying + queries) >= extent * (reading + queries)
 
 
@@ -67,9 +65,3 @@ def product_alone(queries: Matrix, rows: Matrix, out: Matrix) -> Matrix:
         np.matmul(queries[None, some], stacked, out=into.transpose(1, 0, 2))
         np.matmul(queries[some], rows[whole:].T, out=out[some, whole:])
     return out
-
-
-def gather(matrix: Matrix, rows: Integers, out: Matrix) -> Matrix:
-    """Copy *rows* to the front of *out*; they are validated, so clipping never happens."""
-    # mode="raise" would make take() fill a second buffer first.
-    return np.take(matrix, rows, axis=0, out=out[: len(rows)], mode="clip")
