@@ -62,7 +62,7 @@ class Room:
     """Memory of a part of the state."""
 
     arrays: int = 0
-    """Bytes of arrays."""
+    """Bytes of arrays, those included that are mapped from a checkpoint."""
     others: int = 0
     """Bytes of other objects."""
     objects: int = 0
@@ -102,7 +102,7 @@ def taken(root: Any, seen: set[int]) -> Room:
             continue
         seen.add(id(thing))
         if isinstance(thing, np.ndarray):
-            if isinstance(thing.base, np.ndarray):
+            if isinstance(thing.base, np.ndarray) and thing.base.flags.writeable:
                 waiting.append(thing.base)  # a view keeps all of it
             else:
                 room.arrays += thing.nbytes

@@ -65,14 +65,20 @@ class Tiring:
         return self._behind.embed(texts)
 
 
+def replace(file: Path, content: bytes) -> None:
+    """Replace a file, as a restored backup does: the old one may be mapped."""
+    file.unlink(missing_ok=True)
+    file.write_bytes(content)
+
+
 class KeptAndRestored(RuleBasedStateMachine):
     """One player whose memory is closed and opened again, from the files that exist."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.kept: list[bytes] = []
-        """All checkpoints written so far."""
+        self.kept: list[dict[str, bytes]] = []
+        """The files of all checkpoints written so far, by name."""
         self.clock = ManualClock()
         self.asked = 0
         self.model = "plane"
@@ -135,7 +141,7 @@ class KeptAndRestored(RuleBasedStateMachine):
     def keep(self) -> None:
         made = self.memory.checkpoint()
         assert made.state == "valid"
-        self.kept.append((self.path / made.name).read_bytes())
+        self.kept.append({file.name: file.read_bytes() for file in self.files()})
 
     @precondition(lambda self: self.files())
     @rule(which=SHARES, where=SHARES, flip=st.integers(min_value=1, max_value=255))
@@ -144,22 +150,24 @@ class KeptAndRestored(RuleBasedStateMachine):
         stored = bytearray(file.read_bytes())
         if stored:
             stored[int(where * len(stored))] ^= flip
-            file.write_bytes(stored)
+            replace(file, bytes(stored))
 
     @precondition(lambda self: self.files())
     @rule(which=SHARES, where=SHARES)
     def cut(self, which: float, where: float) -> None:
         file = self.files()[int(which * len(self.files()))]
-        file.write_bytes(file.read_bytes()[: int(where * file.stat().st_size)])
+        replace(file, file.read_bytes()[: int(where * file.stat().st_size)])
 
     @precondition(lambda self: self.kept)
     @rule(which=SHARES, name=SHARES)
     def put_back(self, which: float, name: float) -> None:
-        """Restore an earlier checkpoint, perhaps under the name of another."""
-        stored = self.kept[int(which * len(self.kept))]
+        """Restore the files of an earlier checkpoint, one perhaps under the name of another."""
+        kept = self.kept[int(which * len(self.kept))]
+        for file, stored in kept.items():
+            replace(self.path / file, stored)
         files = self.files()
-        if files:
-            files[int(name * len(files))].write_bytes(stored)
+        other = sorted(kept)[int(which * len(kept))]
+        replace(files[int(name * len(files))], kept[other])
 
     @precondition(lambda self: self.files())
     @rule()

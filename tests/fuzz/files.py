@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -35,8 +35,8 @@ class Written:
     archive: bytes
     tokens: bytes
     store: bytes
-    checkpoint: tuple[str, bytes]
-    """Its name, and what it holds."""
+    checkpoint: dict[str, bytes]
+    """The content of its files, by name: the manifest, and the arrays."""
 
 
 @cache
@@ -56,7 +56,6 @@ def written() -> Written:
         ring = Keyring.open(folder / "tokens", entropy=SeededEntropy("ring"))
         ring.create("ines", {"*": "admin"})
         ring.create("bert", {"notes": "read"}, "2100-01-01")
-        (checkpoint,) = (folder / "agent.db.checkpoints").glob("*.checkpoint")
         with Packed(folder / "all.jsonl") as packed:
             archive = b"".join(packed)
         return Written(
@@ -65,8 +64,16 @@ def written() -> Written:
             archive=archive,
             tokens=ring.path.read_bytes(),
             store=(folder / "agent.db").read_bytes(),
-            checkpoint=(checkpoint.name, checkpoint.read_bytes()),
+            checkpoint={
+                file.name: file.read_bytes()
+                for file in sorted((folder / "agent.db.checkpoints").iterdir())
+            },
         )
+
+
+def checkpoint_file(files: Written, *, ending: str) -> bytes:
+    """Return the content of a checkpoint's file, by how its name ends."""
+    return next(stored for name, stored in files.checkpoint.items() if name.endswith(ending))
 
 
 def from_written(of: Callable[[Written], bytes]) -> SearchStrategy[bytes]:
@@ -151,17 +158,22 @@ def letting_in(folder: Path) -> Generator[Attempt]:
 
 
 @contextmanager
-def reopening(folder: Path) -> Generator[Attempt]:
-    """Open a sound store with a damaged checkpoint; answers must not change."""
-    name, _ = written().checkpoint
+def reopening(folder: Path, *, damaged: str) -> Generator[Attempt]:
+    """Open a sound store with a damaged checkpoint; answers must not change.
+
+    Args:
+        folder: Where to put it.
+        damaged: How the name of the changed file ends.
+    """
     (folder / "agent.db").write_bytes(written().store)
     (folder / "agent.db.checkpoints").mkdir()
-    place = folder / "agent.db.checkpoints" / name
     with SyncMemory.open(folder / "agent.db", read_only=True, checkpoints=False) as memory:
         sound = memory.status().version, memory.blocks()
 
     def attempt(given: bytes) -> None:
-        place.write_bytes(given)
+        for name, stored in written().checkpoint.items():
+            changed = given if name.endswith(damaged) else stored
+            (folder / "agent.db.checkpoints" / name).write_bytes(changed)
         with SyncMemory.open(folder / "agent.db", read_only=True) as memory:
             status, blocks = memory.status(), memory.blocks()
         assert (status.version, blocks) == sound
@@ -250,9 +262,14 @@ TARGETS = {
     "files of tokens": Target(
         inputs=from_written(lambda it: it.tokens), opened=letting_in, mixed=False
     ),
-    "checkpoints": Target(
-        inputs=from_written(lambda it: it.checkpoint[1]), opened=reopening, mixed=False
-    ),
+    **{
+        f"checkpoints: {ending}": Target(
+            inputs=from_written(partial(checkpoint_file, ending=ending)),
+            opened=partial(reopening, damaged=ending),
+            mixed=False,
+        )
+        for ending in (".checkpoint", ".arrays")
+    },
     "stores": Target(inputs=from_written(lambda it: it.store), opened=storing),
     "texts to read": Target(
         inputs=st.tuples(changed(TEXTS) | st.binary(max_size=200), st.sampled_from(SUFFIXES)),

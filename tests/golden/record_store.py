@@ -53,7 +53,7 @@ def main(target: Path) -> None:
         shown = json.dumps(record(folder), indent=1).encode()
         with tarfile.open(target, "w:gz") as archive:
             for file in sorted(folder.rglob("*")):
-                if file.suffix in {".db", ".heads", ".checkpoint"}:
+                if file.suffix in {".db", ".heads", ".checkpoint", ".arrays"}:
                     archive.add(file, str(file.relative_to(folder)))
             entry = tarfile.TarInfo("shown.json")
             entry.size = len(shown)

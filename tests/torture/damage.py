@@ -73,8 +73,16 @@ REGIONS: Final = (
         file=f"{NAME}.checkpoints/*.checkpoint",
         look=checker.checkpoint,
         needs=(NAME, f"{NAME}.checkpoints/*"),
-        flips=1_500,
-        cuts=150,
+        flips=500,
+        cuts=50,
+    ),
+    Region(
+        name="arrays of checkpoints",
+        file=f"{NAME}.checkpoints/*.arrays",
+        look=checker.checkpoint,
+        needs=(NAME, f"{NAME}.checkpoints/*"),
+        flips=1_000,
+        cuts=100,
     ),
     Region(
         name="graph",

@@ -9,11 +9,11 @@ from pathlib import Path
 from mnemic.adapters.checkpoints import layout
 
 
-def forge(file: Path, change: Callable[[bytes], bytes], *, layout_format: int = 1) -> None:
+def forge(
+    file: Path, change: Callable[[bytes], bytes], *, layout_format: int = layout.FORMAT
+) -> None:
     """Write another manifest into a file, properly sealed."""
-    stored = file.read_bytes()
-    end = layout.described(file).parts[0].offset
-    manifest = change(stored[layout.MANIFEST_AT : end])
+    manifest = change(file.read_bytes()[layout.MANIFEST_AT :])
     head = layout.HEAD.pack(layout.MAGIC, layout_format, len(manifest))
     seal = blake2b(head + manifest, digest_size=layout.SEAL_BYTES).digest()
-    file.write_bytes(head + seal + manifest + stored[end:])
+    file.write_bytes(head + seal + manifest)

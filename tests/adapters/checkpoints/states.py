@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.writer import CheckpointWriter
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
@@ -32,6 +33,11 @@ def checkpoint_writer_of(memory: SyncMemory) -> CheckpointWriter:
     checkpoint_writer = space_of(memory).log_state.checkpoint_writer
     assert checkpoint_writer is not None
     return checkpoint_writer
+
+
+def arrays_of(file: Path) -> Path:
+    """Return the array file that a checkpoint names."""
+    return file.with_name(layout.described(file).arrays)
 
 
 def restored(memory: SyncMemory) -> int | None:

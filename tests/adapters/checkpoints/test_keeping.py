@@ -54,11 +54,12 @@ def test_a_checkpoint_is_made_after_much_work_and_not_after_little(
         memory.learn_many([f"thing {number}" for number in range(TAIL_MIN // 2)])
         assert not folder.exists()
         memory.learn_many([f"thing {number}" for number in range(TAIL_MIN // 2, TAIL_MIN + 1)])
-    (first,) = folder.iterdir()
+    first = set(folder.iterdir())
+    assert len(first) == len({"manifest", "arrays"})
     with opened() as memory:
         assert versions(memory) == [restored(memory)]
         memory.learn("one more")
-    assert list(folder.iterdir()) == [first]
+    assert set(folder.iterdir()) == first
     assert restored_from(path) == TAIL_MIN + 2
     assert set(threading.enumerate()) <= elsewhere
 
@@ -124,6 +125,15 @@ def test_a_failed_write_is_raised_on_request_and_recorded_otherwise(
 # --- erasing ----------------------------------------------------------------------------------
 
 
+def copies_of(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.iterdir()}
+
+
+def put_back(copies: dict[Path, bytes]) -> None:
+    for file, content in copies.items():
+        file.write_bytes(content)
+
+
 def fill(memory: SyncMemory) -> str:
     """Learn some secrets and something else; return the block with the first of them."""
     block, _, _ = (
@@ -171,10 +181,10 @@ def test_noticing_an_erasure_of_another_process_destroys_late_checkpoints(
 ) -> None:
     one, other = opened(), opened()
     block = fill(one)
-    made = folder / other.checkpoint().name
-    copy = made.read_bytes()
+    other.checkpoint()
+    copies = copies_of(folder)
     one.erase(block)
-    made.write_bytes(copy)  # as if the other process had finished it only now
+    put_back(copies)  # as if the other process had finished it only now
     assert other.status().version == one.status().version
     assert left(folder) == set()
 
@@ -182,11 +192,11 @@ def test_noticing_an_erasure_of_another_process_destroys_late_checkpoints(
 def test_opening_destroys_checkpoints_left_by_an_erasure(opened: Open, folder: Path) -> None:
     with opened() as memory:
         block = fill(memory)
-        made = folder / memory.checkpoint().name
-        copy = made.read_bytes()
+        memory.checkpoint()
+        copies = copies_of(folder)
         memory.erase(block)
         memory.checkpoint()
-    made.write_bytes(copy)  # the eraser was killed before it came to this one
+    put_back(copies)  # the eraser was killed before it came to this one
     with opened() as memory:
         assert restored(memory) is not None
         assert left(folder) == {SECRETS[1], STAYS}
@@ -197,10 +207,10 @@ def test_an_erasure_in_the_tail_invalidates_checkpoints(
 ) -> None:
     with opened() as memory:
         block = fill(memory)
-        made = folder / memory.checkpoint().name
-        copy = made.read_bytes()
+        memory.checkpoint()
+        copies = copies_of(folder)
         memory.erase(block)
-    made.write_bytes(copy)
+    put_back(copies)
     with opened(read_only=True) as memory:
         assert [each.problem for each in memory.checkpoints()] == ["text was erased since"]
     assert restored_from(path) is None
@@ -233,7 +243,9 @@ def test_opening_removes_files_without_an_owner(opened: Open, path: Path, folder
     own = sorted(folder.iterdir())
     (folder / "gone-0123456789ab-v000000000007.checkpoint").write_bytes(b"of a space that is gone")
     (folder / f"{name}.dead.tmp").write_bytes(b"half")
-    (folder / "notes.txt").write_bytes(b"of somebody else")
+    (folder / "gone-0123456789ab-00ff.arrays").write_bytes(b"of a space that is gone")
+    (folder / f"{name.partition('-v')[0]}-00ff.arrays").write_bytes(b"which no checkpoint names")
+    (folder / "notes.txt").write_bytes(b"of another program")
     with opened():
         assert sorted(folder.iterdir()) == sorted([*own, folder / "notes.txt"])
     path.unlink()
@@ -250,4 +262,4 @@ def test_in_a_configured_folder_other_files_are_left_alone(opened: Open, tmp_pat
             memory.checkpoint()
     with opened(tmp_path / "one.db", checkpoints=shared) as memory:
         assert restored(memory) is not None
-    assert len(list(shared.iterdir())) == 2
+    assert len(list(shared.glob("*.checkpoint"))) == 2

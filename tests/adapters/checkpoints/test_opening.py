@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from mnemic.adapters.checkpoints import layout
+from mnemic.adapters.checkpoints import array_file, layout
+from mnemic.adapters.checkpoints.file_locks import MARK
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
@@ -17,7 +20,7 @@ from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import CheckpointsOff, FieldRefused, LogCorrupt, ViewReadOnly
 from tests.adapters.checkpoints.conftest import Open
 from tests.adapters.checkpoints.forging import forge
-from tests.adapters.checkpoints.states import restored, restored_from, told, told_by_log
+from tests.adapters.checkpoints.states import arrays_of, restored, restored_from, told, told_by_log
 
 STRIDE = 211
 """A prime, so that damage meets every place of a line."""
@@ -47,7 +50,7 @@ def one_is_kept(opened: Open, folder: Path) -> Path:
         play(memory, "first")
         memory.checkpoint()
         play(memory, "second")
-    (file,) = folder.iterdir()
+    (file,) = folder.glob("*.checkpoint")
     return file
 
 
@@ -96,6 +99,7 @@ def test_the_newest_valid_checkpoint_is_loaded(opened: Open, kept: Path, folder:
     with opened() as memory:
         second = memory.checkpoint()
     newest = folder / second.name
+    assert arrays_of(newest) == arrays_of(kept)
     assert restored_from(folder.parent / "agent.db") == second.version
     newest.write_bytes(newest.read_bytes()[:-1])
     with opened() as memory:
@@ -113,7 +117,7 @@ def test_a_read_only_opening_loads_a_checkpoint_and_changes_nothing(
         for operation in (memory.checkpoint, memory.drop_checkpoints):
             with pytest.raises(ViewReadOnly):
                 operation()
-    assert sorted(folder.iterdir()) == [kept, draft]
+    assert set(folder.iterdir()) == {kept, arrays_of(kept), draft}
 
 
 def test_a_checkpoint_whose_vectors_were_left_on_a_server_is_passed_over(
@@ -136,15 +140,18 @@ def test_every_changed_byte_of_a_real_checkpoint_is_detected(opened: Open, folde
     with opened() as memory:
         memory.learn("little")
         file = folder / memory.checkpoint().name
-    sound = file.read_bytes()
-    with file.open("r+b", buffering=0) as stored:
-        for place, byte in enumerate(sound):
-            stored.seek(place)
-            stored.write(bytes([byte ^ (1 << place % 8)]))
-            with pytest.raises(layout.Torn):
-                layout.loaded(file)
-            stored.seek(place)
-            stored.write(bytes([byte]))
+    parts = layout.described(file).contents.parts
+    used = [place for part in parts for place in range(part.offset, part.offset + part.length)]
+    for damaged, places in ((file, range(file.stat().st_size)), (arrays_of(file), used)):
+        sound = damaged.read_bytes()
+        with damaged.open("r+b", buffering=0) as stored:
+            for place in places:
+                stored.seek(place)
+                stored.write(bytes([sound[place] ^ (1 << place % 8)]))
+                with pytest.raises(array_file.Torn):
+                    layout.checked(file)
+                stored.seek(place)
+                stored.write(sound[place : place + 1])
     layout.loaded(file)
 
 
@@ -157,6 +164,31 @@ def test_a_damaged_checkpoint_is_ignored(opened: Open, path: Path, kept: Path) -
         assert [each.state for each in memory.checkpoints()] == ["torn"]
 
 
+def test_damaged_arrays_are_ignored_and_replaced(opened: Open, path: Path, kept: Path) -> None:
+    arrays = arrays_of(kept)
+    sound = arrays.read_bytes()
+    for part in layout.described(kept).contents.parts:
+        if part.length:
+            place = part.offset + part.length // 2
+            arrays.write_bytes(sound[:place] + bytes([sound[place] ^ 0x40]) + sound[place + 1 :])
+            assert restored_from(path) is None, part.name
+    with opened() as memory:
+        assert [each.state for each in memory.checkpoints()] == ["torn"]
+        made = memory.checkpoint()
+    assert restored_from(path) == made.version
+
+
+def test_damage_to_what_no_checkpoint_names_has_no_effect(path: Path, kept: Path) -> None:
+    arrays = arrays_of(kept)
+    used = np.zeros(arrays.stat().st_size, dtype=bool)
+    for part in layout.described(kept).contents.parts:
+        used[part.offset : part.offset + part.length] = True
+    used[: len(MARK)] = True
+    damaged = np.frombuffer(arrays.read_bytes(), dtype=np.uint8) ^ np.where(used, 0, 0x40)
+    arrays.write_bytes(damaged.astype(np.uint8).tobytes())
+    assert restored_from(path) is not None
+
+
 def test_a_checkpoint_of_another_length_is_ignored(path: Path, kept: Path) -> None:
     sound = kept.read_bytes()
     for length in [*range(0, len(sound), 5 * STRIDE), len(sound) - 1]:
@@ -164,12 +196,17 @@ def test_a_checkpoint_of_another_length_is_ignored(path: Path, kept: Path) -> No
         assert restored_from(path) is None, length
     kept.write_bytes(sound + b"\0")
     assert restored_from(path) is None
+    kept.write_bytes(sound)
+    arrays = arrays_of(kept)
+    for length in (arrays.stat().st_size // 2, 64, 0):
+        os.truncate(arrays, length)
+        assert restored_from(path) is None
+    arrays.unlink()
+    assert restored_from(path) is None
 
 
 def test_an_invalid_checkpoint_is_ignored(opened: Open, path: Path, kept: Path) -> None:
-    manifest, parts = layout.loaded(kept)
-    del parts[next(name for name in parts if name.startswith("timeline/"))]
-    kept.write_bytes(b"".join(layout.pieces(manifest.origin, parts)))
+    forge(kept, lambda manifest: manifest.replace(b'"name":"timeline/', b'"name":"lifetime/'))
     assert restored_from(path) is None
     with opened() as memory:
         (alert,) = memory.status().alerts
@@ -197,7 +234,7 @@ def test_a_checkpoint_of_another_origin_is_ignored(
     forge(
         kept,
         lambda manifest: manifest.replace(before, after, 1),
-        layout_format=2 if before == after else 1,
+        layout_format=layout.FORMAT + (before == after),
     )
     path = kept.parent.parent / "agent.db"
     assert restored_from(path) is None
@@ -214,7 +251,9 @@ def test_a_checkpoint_of_another_log_is_ignored(
         play(memory, "first")
         theirs = memory.checkpoint()
         assert theirs.version == int(kept.name[-23:-11])
-    shutil.copyfile(tmp_path / "other.db.checkpoints" / theirs.name, kept)
+    shutil.rmtree(kept.parent)
+    shutil.copytree(tmp_path / "other.db.checkpoints", kept.parent)
+    next(kept.parent.glob("*.checkpoint")).rename(kept)
     assert restored_from(path) is None
     with SyncMemory.open(path, read_only=True) as memory:
         assert states(memory) == [(theirs.version, "foreign")]
@@ -299,7 +338,7 @@ def test_two_spaces_share_a_folder(opened: Open, tmp_path: Path) -> None:
         with opened(store, space=name, checkpoints=folder) as memory:
             assert restored(memory) is not None
             assert len(memory.checkpoints()) == 1
-    assert len(list(folder.iterdir())) == 2
+    assert len(list(folder.glob("*.checkpoint"))) == 2
 
 
 @pytest.mark.parametrize("where", [":memory:", MemoryStore()])

@@ -15,7 +15,7 @@ def test_checkpoints_are_made_listed_and_dropped(noted: Shell, store: Path) -> N
     assert noted("checkpoints", "list", "--json").document == {"checkpoints": [made]}
     assert "valid" in noted("checkpoints").out
     assert noted("recall", "When is the demo?", "--json").exit == 0
-    (file,) = store.with_name(f"{store.name}.checkpoints").iterdir()
+    (file,) = store.with_name(f"{store.name}.checkpoints").glob("*.checkpoint")
     assert file.name == made["name"]
     file.write_bytes(b"torn")
     assert "torn" in noted("checkpoints").out

@@ -139,7 +139,7 @@ def test_a_space_that_is_not_there_is_a_warning(noted: Shell) -> None:
 
 def test_a_torn_checkpoint_is_a_warning(noted: Shell, store: Path) -> None:
     assert noted("checkpoints", "make").exit == 0
-    (file,) = store.with_name(f"{store.name}.checkpoints").iterdir()
+    (file,) = store.with_name(f"{store.name}.checkpoints").glob("*.checkpoint")
     file.write_bytes(b"torn")
     assert troubles(noted) == [("space default", "checkpoint", "warning")]
 
@@ -242,7 +242,7 @@ def test_sweeping_creates_no_store(shell: Shell, store: Path) -> None:
 
 def test_every_finding_is_drawn_with_its_remedy(noted: Shell, store: Path) -> None:
     assert noted("checkpoints", "make").exit == 0
-    (file,) = store.with_name(f"{store.name}.checkpoints").iterdir()
+    (file,) = store.with_name(f"{store.name}.checkpoints").glob("*.checkpoint")
     file.write_bytes(b"torn")
     seen = noted("doctor")
     assert seen.out.endswith("0 problems, 1 warning.\n")

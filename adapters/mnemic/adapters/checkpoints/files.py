@@ -3,9 +3,9 @@
 ``<space>-<mark>-v<version>.checkpoint``, the space's name made safe, and a mark of the name and of
 the log's first event, so that spaces and stores can share a folder. An unfinished file is called
 ``….checkpoint.<token>.tmp`` and locked; one without a lock was left by a dead process.
+``<space>-<mark>-<token>.arrays`` has the arrays of one or several checkpoints: see ``array_file``.
 
-No file is kept open or mapped between calls: others may overwrite it, and on Windows no open file
-can be removed.
+No file is kept open between calls but array files, which are mapped where that is possible.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import lock_descriptor, unlock_descriptor
 
+from mnemic.adapters.checkpoints.file_locks import THE_FILE_ITSELF, erase, locked
 from mnemic.adapters.system.folders import (
-    BINARY,
     PRIVATE,
     draft,
     make,
@@ -29,11 +29,12 @@ from mnemic.adapters.system.folders import (
 )
 
 ENDING = ".checkpoint"
+ARRAYS = ".arrays"
 UNFINISHED = ".tmp"
 ZEROS = bytes(2**16)
 
 _VERSION = re.compile(r"-v([0-9]+)\.checkpoint")
-_THE_FILE_ITSELF = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | BINARY
+_NEW = THE_FILE_ITSELF | os.O_CREAT | os.O_EXCL
 
 
 class Abandoned(Exception):
@@ -51,26 +52,31 @@ class Folder:
 
     def __init__(self, path: Path, *, space: str, genesis: bytes) -> None:
         self.path = path
-        self._prefix = f"{own_name(space, genesis)}-v"
+        self._prefix = f"{own_name(space, genesis)}-"
 
     # --- what is there ------------------------------------------------------------------------
 
     def place(self, version: int) -> Path:
         """Return the path of the checkpoint at *version*."""
-        return self.path / f"{self._prefix}{version:012d}{ENDING}"
+        return self.path / f"{self._prefix}v{version:012d}{ENDING}"
 
     def files(self) -> list[Path]:
         """Return the checkpoints of this space, newest first."""
-        own = [file for file in self.all() if self.owns(file)]
+        own = [file for file in self._entries() if self.owns(file) and version_of(file) >= 0]
         return sorted(own, key=version_of, reverse=True)
 
+    def array_files(self) -> list[Path]:
+        """Return the array files of this space."""
+        return [file for file in self._entries() if self.owns(file) and file.suffix == ARRAYS]
+
     def owns(self, file: Path) -> bool:
-        """Return whether a file is named as a checkpoint of this space."""
+        """Return whether a file is named as one of this space."""
         return file.name.startswith(self._prefix)
 
     def all(self) -> list[Path]:
-        """Return every checkpoint in the folder; none if the folder cannot be read."""
-        return sorted(file for file in self._entries() if version_of(file) >= 0)
+        """Return every checkpoint and array file; none if the folder cannot be read."""
+        entries = self._entries()
+        return sorted(file for file in entries if version_of(file) >= 0 or file.suffix == ARRAYS)
 
     def unfinished(self) -> list[Path]:
         """Return the unfinished files of this space, of any process."""
@@ -123,6 +129,64 @@ class Folder:
         sync(self.path)
         return place
 
+    @contextmanager
+    def new_array_file(self, *, mode: int = PRIVATE) -> Generator[tuple[Path, int]]:
+        """Make an array file, locked within the context, and destroy it if that fails.
+
+        Args:
+            mode: Who may read and write it.
+
+        Raises:
+            OSError: The folder cannot be written, ...
+        """
+        make(self.path, mode)
+        place = self.path / f"{self._prefix}{secrets.token_hex(8)}{ARRAYS}"
+        descriptor = os.open(place, _NEW, PRIVATE)
+        try:
+            if os.name == "posix":
+                os.fchmod(descriptor, mode)
+            locked(descriptor)
+            yield place, descriptor
+        except BaseException:
+            with suppress(OSError):
+                erase(descriptor)
+            remove(place)
+            raise
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def newest(self) -> Generator[Path | None]:
+        """Return the newest checkpoint, which no other process may extend within the context.
+
+        None: there is none, or another process is extending it.
+        """
+        files = self.files()
+        descriptor = _opened(files[0]) if files else None
+        if descriptor is None:
+            yield None
+            return
+        try:
+            free = locked(descriptor) and self.files()[:1] == files[:1]
+            yield files[0] if free and is_at(files[0], descriptor) else None
+        finally:
+            os.close(descriptor)
+
+
+def is_at(place: Path, descriptor: int) -> bool:
+    """Return whether an open file is still at *place*."""
+    try:
+        return os.path.samestat(place.lstat(), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+def _opened(file: Path) -> int | None:
+    try:
+        return os.open(file, THE_FILE_ITSELF)
+    except OSError:
+        return None
+
 
 def version_of(file: Path) -> int:
     """Return the version in the name of a checkpoint; -1 if it is not named like one."""
@@ -140,9 +204,17 @@ def remove(file: Path) -> bool:
 def destroy(file: Path) -> bool:
     """Overwrite a file with zeros and remove it; return whether it is gone.
 
-    Of a link of that name only the link is removed: what it points to was never written here.
+    Of a link of that name only the link is removed: what it points to was never written here. An
+    array file that is mapped is overwritten by the last process that lets go of it.
     """
-    with suppress(OSError), os.fdopen(os.open(file, _THE_FILE_ITSELF), "r+b", 0) as stored:
+    if file.suffix == ARRAYS:
+        descriptor = _opened(file)
+        if descriptor is not None:
+            with suppress(OSError):
+                erase(descriptor)
+            os.close(descriptor)
+        return remove(file)
+    with suppress(OSError), os.fdopen(os.open(file, THE_FILE_ITSELF), "r+b", 0) as stored:
         left = os.fstat(stored.fileno()).st_size
         while left > 0:
             left -= stored.write(ZEROS[:left])

@@ -8,8 +8,9 @@ from pathlib import Path
 from attrs import frozen
 
 from mnemic.adapters.checkpoints import layout
+from mnemic.adapters.checkpoints.array_file import Torn
 from mnemic.adapters.checkpoints.files import version_of
-from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Torn, Vault
+from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Vault
 from mnemic.adapters.codec.vocabulary import vocabulary
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.ports import Log
@@ -70,8 +71,9 @@ def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
     size = 0
     try:
         size = file.stat().st_size
-        manifest = layout.loaded(file, vault_of(log))[0]
+        manifest = layout.checked(file, vault_of(log))
         origin = manifest.origin
+        size += manifest.contents.length
         found = misfit(file, manifest, log, erased=erased) or payloads_misfit(origin, log)
     except FormatUnknown as error:
         found = Misfit("other-fold", str(error))

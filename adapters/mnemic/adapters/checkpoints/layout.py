@@ -1,58 +1,41 @@
-"""The bytes of one checkpoint: a header with a manifest, then the arrays.
+"""The bytes of one checkpoint: a manifest, which names an array file and what is where in it.
 
 Rules of the layout:
 
 1. ``magic, format, length of the manifest, seal``: 32 bytes. The seal is over the 16 bytes before
    it and the manifest behind it. That much holds for every format there will be.
-2. The manifest is JSON, with spaces at its end. Parts follow in the order of their names, each at
-   a multiple of 64; where it begins follows from the types and shapes of those before it.
-3. Every part has one seal per started mebibyte, over its bytes and the padding behind them. So
-   each byte of the file is under exactly one seal, and two threads can share one large part.
-4. The file ends with the padding of its last part, to the byte.
-5. Nothing is used before its seal has been checked, and nothing is ever unpickled: parts are
+2. The manifest is JSON: the origin, the name of the array file, and the parts by ascending name.
+   The file ends with it, to the byte. It is written atomically, after the arrays.
+3. Every byte of a part is under exactly one seal: see ``array_file``.
+4. Nothing is used before its seal has been checked, and nothing is ever unpickled: parts are
    plain numbers of known types.
 
-A seal is BLAKE2b with 128 bits. Measured on 150 MB in two threads, reading included: CRC-32 0.04 s,
-SHA-256 and BLAKE2b 0.09 s; SHA-256 takes three times that on a processor without instructions for
-it, and CRC-32 detects only simple accidental changes, not all errors of a failing disk.
+The seal of a manifest is BLAKE2b with 128 bits.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from io import BufferedReader
-from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import orjson
 from attrs import asdict, fields_dict, frozen
 from numpy.typing import NDArray
 
+from mnemic.adapters.checkpoints import array_file
+from mnemic.adapters.checkpoints.array_file import DTYPES, STRETCH, Contents, Part, Torn
+from mnemic.adapters.checkpoints.file_locks import MAPS, opened_to_map
+
 MAGIC = b"mnemicKP"
-FORMAT = 1
+FORMAT = 2
 HEAD = struct.Struct("<8sII")
 SEAL_BYTES = 16
 MANIFEST_AT = HEAD.size + SEAL_BYTES
-ALIGNMENT = 64
-"""A cache line: numpy computes fastest on arrays that begin at one."""
-STRETCH = 2**20
-"""Bytes under one seal: few enough to stay in a processor's cache between reading and sealing."""
-THREADED_FROM = 8 * STRETCH
-"""A smaller file is read before a second thread would have started."""
-THREADS = 2
-
-DTYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f4 <f8".split())
-"""Types of parts, as numpy spells them. All of them are plain numbers."""
-
-
-class Torn(Exception):
-    """A checkpoint is damaged or incomplete. Internal to the adapter."""
 
 
 class FormatUnknown(Exception):
@@ -76,26 +59,6 @@ class Vault(Protocol):
             OSError: It cannot be read.
         """
         ...
-
-
-@frozen(kw_only=True)
-class Part:
-    """Position and type of one array in the file."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-    """In bytes from the beginning of the file."""
-    length: int
-    """In bytes, without padding."""
-    seals: bytes
-    """One after the other."""
-
-    @property
-    def end(self) -> int:
-        """Where the next part begins."""
-        return self.offset + _aligned(self.length)
 
 
 @frozen(kw_only=True)
@@ -126,204 +89,138 @@ class Manifest:
     """Everything in a checkpoint but its arrays."""
 
     origin: Origin
-    parts: tuple[Part, ...]
-    size: int
-    """Expected length of the file, in bytes."""
+    arrays: str
+    """Name of the array file, in the same folder."""
+    contents: Contents
 
 
-# --- writing ----------------------------------------------------------------------------------
-
-
-def pieces(origin: Origin, parts: Mapping[str, NDArray[Any]]) -> Iterator[memoryview | bytes]:
-    """Yield the file of a checkpoint, piece by piece, none longer than a mebibyte but the first.
-
-    Raises:
-        TypeError: A part does not consist of plain numbers.
-    """
-    arrays = {name: _little(name, parts[name]) for name in sorted(parts)}
-    seals = {name: b"".join(map(_seal, _stretches(array))) for name, array in arrays.items()}
-    yield _beginning(origin, arrays, seals)
-    for array in arrays.values():
-        yield from _stretches(array)
-
-
-def _beginning(
-    origin: Origin, arrays: Mapping[str, NDArray[Any]], seals: Mapping[str, bytes]
-) -> bytes:
-    """Return everything before the first part. Positions of parts follow from their shapes."""
+def pieces(manifest: Manifest) -> Iterator[memoryview | bytes]:
+    """Yield the bytes of a manifest."""
     described = [
         {
-            "name": name,
-            "dtype": array.dtype.str,
-            "shape": list(array.shape),
-            "seals": seals[name].hex(),
+            "name": part.name,
+            "dtype": part.dtype,
+            "shape": list(part.shape),
+            "offset": part.offset,
+            "room": part.room,
+            "seals": part.seals.hex(),
         }
-        for name, array in arrays.items()
+        for part in manifest.contents.parts
     ]
-    manifest = orjson.dumps({"origin": asdict(origin), "parts": described})
-    manifest += b" " * (_aligned(MANIFEST_AT + len(manifest)) - MANIFEST_AT - len(manifest))
-    head = HEAD.pack(MAGIC, FORMAT, len(manifest))
-    return head + _seal(head + manifest) + manifest
-
-
-def _little(name: str, part: NDArray[Any]) -> NDArray[Any]:
-    array = np.asarray(part, order="C")
-    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    if array.dtype.str not in DTYPES:
-        raise TypeError(f"part {name!r} is of type {array.dtype}, which no checkpoint keeps")
-    return array
-
-
-def _stretches(array: NDArray[Any]) -> Iterator[memoryview | bytes]:
-    """Yield the bytes of an array, and zeros up to where the next one begins."""
-    stored = array.reshape(-1).view(np.uint8).data
-    for start in range(0, len(stored), STRETCH):
-        stretch = stored[start : start + STRETCH]
-        missing = _aligned(len(stretch)) - len(stretch)
-        yield stretch if not missing else bytes(stretch) + bytes(missing)
-
-
-# --- reading ----------------------------------------------------------------------------------
+    stored = orjson.dumps(
+        {
+            "origin": asdict(manifest.origin),
+            "arrays": manifest.arrays,
+            "end": manifest.contents.end,
+            "parts": described,
+        }
+    )
+    head = HEAD.pack(MAGIC, FORMAT, len(stored))
+    yield head + _seal(head + stored) + stored
 
 
 def described(path: Path, vault: Vault | None = None) -> Manifest:
-    """Return the manifest of a file, without reading its parts.
+    """Return the manifest in a file, without reading the arrays.
 
     Args:
         path: The file.
         vault: What encrypted it; None: it is not encrypted.
 
     Raises:
-        Torn: It is no checkpoint, or its header is damaged, or its length is wrong.
+        Torn: It is no checkpoint, or it is damaged, or its array file is missing.
         FormatUnknown: Another release wrote it.
         OSError: It cannot be read.
     """
     with _opened(path, vault) as file:
-        return _described(file)
+        length = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        head, seal = file.read(HEAD.size), file.read(SEAL_BYTES)
+        if len(seal) < SEAL_BYTES:
+            raise Torn("it ends within its head")
+        magic, layout, stated = HEAD.unpack(head)
+        if magic != MAGIC:
+            raise Torn("it does not begin as a checkpoint does")
+        stored = file.read(min(stated, length))
+    if _seal(head + stored) != seal or len(stored) != stated:
+        raise Torn("its manifest is damaged")
+    if layout != FORMAT:
+        raise FormatUnknown(f"it has format {layout}; this release knows {FORMAT}")
+    if length != MANIFEST_AT + stated:
+        raise Torn(f"it has {length} bytes instead of {MANIFEST_AT + stated}")
+    manifest = _read(stored)
+    if not path.with_name(manifest.arrays).is_file():
+        raise Torn(f"its array file {manifest.arrays} is missing")
+    return manifest
+
+
+def checked(path: Path, vault: Vault | None = None) -> Manifest:
+    """Return the manifest in a file; every byte of its arrays has been checked.
+
+    Arguments and errors as ``described``.
+
+    Raises:
+        Torn: A part is damaged.
+    """
+    manifest = described(path, vault)
+    with _opened(path.with_name(manifest.arrays), vault) as file:
+        array_file.checked(file, manifest.contents, threaded=vault is None)
+    return manifest
 
 
 def loaded(path: Path, vault: Vault | None = None) -> tuple[Manifest, dict[str, NDArray[Any]]]:
-    """Return the manifest and the parts of a file; every byte has been checked.
+    """Return the manifest and the arrays of a file; every byte has been checked.
 
-    The parts are read into memory, not mapped: an erasure in another process overwrites the file.
-    Arguments as ``described``.
-
-    Raises:
-        Torn, FormatUnknown, OSError: As ``described``, or a part is damaged.
+    Arrays are mapped where that is possible, and read otherwise. Arguments and errors as
+    ``checked``.
     """
-    with _opened(path, vault) as file:
-        manifest = _described(file)
-        stored = {part.name: np.empty(part.end - part.offset, np.uint8) for part in manifest.parts}
-        wanted = [(part, stored[part.name].data) for part in manifest.parts]
-        _fill(file, wanted, threaded=vault is None)
-    for array in stored.values():
-        array.flags.writeable = False
-    parts = {
-        part.name: stored[part.name][: part.length].view(part.dtype).reshape(part.shape)
-        for part in manifest.parts
-    }
-    return manifest, parts
+    manifest = described(path, vault)
+    place, contents = path.with_name(manifest.arrays), manifest.contents
+    if vault is not None or not MAPS:
+        with _opened(place, vault) as file:
+            return manifest, array_file.loaded(file, contents)
+    with opened_to_map(place) as file:
+        array_file.checked(file, contents, threaded=True)
+        return manifest, array_file.mapped(file, contents)
 
 
 def _opened(path: Path, vault: Vault | None) -> BufferedReader:
     return path.open("rb") if vault is None else vault.opened(path)
 
 
-def _described(file: BufferedReader) -> Manifest:
-    length = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    head, seal = file.read(HEAD.size), file.read(SEAL_BYTES)
-    if len(seal) < SEAL_BYTES:
-        raise Torn("it ends within its head")
-    magic, layout, stated = HEAD.unpack(head)
-    if magic != MAGIC:
-        raise Torn("it does not begin as a checkpoint does")
-    stored = file.read(min(stated, length))
-    if _seal(head + stored) != seal or len(stored) != stated:
-        raise Torn("its manifest is damaged")
-    if layout != FORMAT:
-        raise FormatUnknown(f"it has format {layout}; this release knows {FORMAT}")
-    manifest = _read(stored)
-    if manifest.size != length:
-        raise Torn(f"it has {length} bytes instead of {manifest.size}")
-    return manifest
-
-
 def _read(stored: bytes) -> Manifest:
     """Return the manifest in *stored*, whose seal has been checked."""
-    place = MANIFEST_AT + len(stored)
-    parts: list[Part] = []
     try:
         document = orjson.loads(stored)
-        for each in document["parts"]:
-            parts.append(_part(each, place))
-            place = parts[-1].end
+        parts = tuple(map(_part, document["parts"]))
         unknown = {*document["origin"]} - {*fields_dict(Origin)}
         if unknown:
             raise FormatUnknown(f"its manifest has {', '.join(sorted(unknown))}, which is newer")
-        return Manifest(origin=Origin(**document["origin"]), parts=tuple(parts), size=place)
+        return Manifest(
+            origin=Origin(**document["origin"]),
+            arrays=Path(document["arrays"]).name,
+            contents=Contents(parts=parts, end=int(document["end"])),
+        )
     except (ValueError, TypeError, KeyError) as error:
         raise Torn(f"its manifest is not valid: {error}") from error
 
 
-def _part(described: Mapping[str, Any], offset: int) -> Part:
+def _part(described: Mapping[str, Any]) -> Part:
     shape = tuple(described["shape"])
-    if described["dtype"] not in DTYPES or any(type(n) is not int or n < 0 for n in shape):
+    numbers = (*shape, described["offset"], described["room"])
+    if described["dtype"] not in DTYPES or any(type(n) is not int or n < 0 for n in numbers):
         raise ValueError(f"part {described['name']!r} is no array of plain numbers")
-    return Part(
+    part = Part(
         name=described["name"],
         dtype=described["dtype"],
         shape=shape,
-        offset=offset,
-        length=prod(shape) * np.dtype(described["dtype"]).itemsize,
+        offset=described["offset"],
+        room=described["room"],
         seals=bytes.fromhex(described["seals"]),
     )
-
-
-def _fill(
-    file: BufferedReader, wanted: Sequence[tuple[Part, memoryview]], *, threaded: bool
-) -> None:
-    """Read the parts into their buffers and check each seal.
-
-    Args:
-        file: From its beginning on.
-        wanted: The parts, and where each goes.
-        threaded: Whether several threads may read it at once.
-
-    Raises:
-        Torn: One does not match its seal.
-    """
-    jobs = [
-        (part, buffer[start : start + STRETCH], start)
-        for part, buffer in wanted
-        for start in range(0, len(buffer), STRETCH)
-    ]
-    is_small = sum(len(buffer) for _, buffer in wanted) < THREADED_FROM
-    if is_small or not (threaded and hasattr(os, "preadv")):
-        for part, buffer, start in jobs:
-            file.seek(part.offset + start)
-            _check(part, buffer, start, file.readinto(buffer))
-        return
-
-    def work(job: tuple[Part, memoryview, int]) -> None:
-        part, buffer, start = job
-        read = os.preadv(file.fileno(), [buffer], part.offset + start)
-        _check(part, buffer, start, read)
-
-    with ThreadPoolExecutor(THREADS) as threads:
-        for _ in threads.map(work, jobs):
-            pass
-
-
-def _check(part: Part, buffer: memoryview, start: int, read: int) -> None:
-    place = start // STRETCH * SEAL_BYTES
-    if read != len(buffer) or part.seals[place : place + SEAL_BYTES] != _seal(buffer):
-        raise Torn(f"part {part.name!r} is damaged")
+    if len(part.seals) != -(-part.length // STRETCH) * array_file.SEAL_BYTES:
+        raise ValueError(f"part {part.name!r} has another number of seals")
+    return part
 
 
 def _seal(data: bytes | memoryview) -> bytes:
     return blake2b(data, digest_size=SEAL_BYTES).digest()
-
-
-def _aligned(length: int) -> int:
-    return -(-length // ALIGNMENT) * ALIGNMENT

@@ -17,15 +17,18 @@ Rules of this module:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as release_of
 from pathlib import Path
 
-from mnemic.adapters.checkpoints import layout
+from mnemic.adapters.checkpoints import array_file, layout
+from mnemic.adapters.checkpoints.array_file import Torn
 from mnemic.adapters.checkpoints.directory import CheckpointDirectory
+from mnemic.adapters.checkpoints.draft import Draft
+from mnemic.adapters.checkpoints.file_locks import is_being_made
 from mnemic.adapters.checkpoints.files import (
     Abandoned,
     Folder,
@@ -40,7 +43,7 @@ from mnemic.adapters.checkpoints.inspection import (
     seems_valid,
     vault_of,
 )
-from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin, Torn
+from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin
 from mnemic.adapters.codec import erasures
 from mnemic.adapters.codec.vocabulary import vocabulary
 from mnemic.adapters.stores.logs.chain import EMPTY
@@ -142,7 +145,7 @@ class CheckpointWriter:
         # Counting takes a tenth of the time of loading, and the store is idle meanwhile.
         with ThreadPoolExecutor(1) as threads:
             counted = threads.submit(payloads_misfit, manifest.origin, self._log)
-            parts = layout.loaded(file, vault_of(self._log))[1]
+            manifest, parts = layout.loaded(file, vault_of(self._log))
             state = thaw(parts)
         if counted.result() is not None:
             return None
@@ -168,6 +171,7 @@ class CheckpointWriter:
         erased = _last_erasure(self._state())
         self._destroy([file for file in folder.files() if version_of(file) < erased])
         self._destroy(folder.orphans())
+        self._destroy(self._unnamed(folder, folder.files()))
         if self._checkpoint_directory.is_own:
             self._destroy(_unclaimed(folder, self._checkpoint_directory.store))
 
@@ -239,18 +243,19 @@ class CheckpointWriter:
         """
         with self._state_lock:
             state, wanted = self._state(), self._dropped
+            erased = _last_erasure(state)
             self._kept = _size(state)  # also if it fails: the next try is for the next twentieth
             origin, parts = self._origin(state), freeze(state)
 
-        def pieces() -> Iterator[memoryview | bytes]:
-            vault, whole = vault_of(self._log), layout.pieces(origin, parts)
-            for piece in whole if vault is None else vault.locked(whole):
-                if self._dropped != wanted:
-                    raise Abandoned
-                yield piece
+        def check() -> None:
+            if self._dropped != wanted:
+                raise Abandoned
 
         with self._filing:
-            file = folder.write(origin.version, pieces(), mode=self._checkpoint_directory.mode)
+            checkpoint = Draft(
+                self._log, folder, origin, erased=erased, mode=self._checkpoint_directory.mode
+            )
+            file = checkpoint.written(array_file.plain(parts), check)
         with self._state_lock:
             stays = False  # nor does it stay if the log cannot tell whether it may
             try:
@@ -287,12 +292,24 @@ class CheckpointWriter:
 
     def _sweep(self, folder: Folder) -> None:
         """Keep the newest valid checkpoints, and remove the others."""
-        kept, erased = 0, _last_erasure(self._state())
+        kept: list[Path] = []
+        erased = _last_erasure(self._state())
         for file in folder.files():
-            if kept < KEPT and seems_valid(file, self._log, erased=erased):
-                kept += 1
+            if len(kept) < KEPT and seems_valid(file, self._log, erased=erased):
+                kept.append(file)
             else:
                 remove(file)
+        for file in self._unnamed(folder, kept):
+            remove(file)
+
+    def _unnamed(self, folder: Folder, files: list[Path]) -> list[Path]:
+        """Return the array files that none of *files* names, and that are not being made."""
+        found = folder.array_files()  # before the checkpoints, which are written after these
+        named: set[str] = set()
+        for file in files:
+            with suppress(Torn, FormatUnknown, OSError):
+                named.add(layout.described(file, vault_of(self._log)).arrays)
+        return [file for file in found if file.name not in named and not is_being_made(file)]
 
     # --- removal -------------------------------------------------------------------------------
 
@@ -337,7 +354,7 @@ class CheckpointWriter:
             return []
         with self._filing:  # a write in progress notices within a mebibyte
             files = folder.files()
-            away([*files, *folder.unfinished()])
+            away([*files, *folder.array_files(), *folder.unfinished()])
         return files
 
     def _destroy(self, files: Iterable[Path]) -> None:
@@ -400,7 +417,7 @@ class CheckpointWriter:
 
 def _unclaimed(folder: Folder, store: Store) -> list[Path]:
     """Return the checkpoints of spaces that the store does not have (any more)."""
-    files = [file for file in folder.all() if not folder.owns(file)]
+    files = [file for file in folder.all() if not folder.owns(file) and not is_being_made(file)]
     spaces: list[Folder] = []
     for name in store.spaces() if files else ():
         genesis = store.log(name, create=False).digest_at(0)

@@ -272,7 +272,8 @@ class VectorIndex:
         """
         self._check_size(query)
         self._check_range(first, end)
-        return self._held.products(query[None].astype(np.float32), first, end)[0]
+        found: Matrix = self._held.products(query[None].astype(np.float32), first, end)[0]
+        return found
 
     def cosines(
         self, query: Vector, rows: Integers | None = None, *, products: Matrix | None = None

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemic.adapters.checkpoints import layout
-from mnemic.adapters.checkpoints.layout import Origin, Torn
+from mnemic.adapters.checkpoints import array_file, layout
+from mnemic.adapters.checkpoints.array_file import Torn
+from mnemic.adapters.checkpoints.layout import Manifest, Origin, Vault
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.encrypted import EncryptedStore, KeyTable
 from mnemic.adapters.stores.memory import MemoryStore
@@ -36,6 +37,21 @@ def held(folder: Path) -> bytes:
 
 def checkpoint_directory(path: Path) -> list[Path]:
     return sorted(path.with_name(f"{path.name}.checkpoints").glob("*.checkpoint"))
+
+
+def arrays_file(path: Path) -> Path:
+    (file,) = path.with_name(f"{path.name}.checkpoints").glob("*.arrays")
+    return file
+
+
+def locked(folder: Path, parts: dict[str, NDArray[Any]], vault: Vault) -> Path:
+    """Write an encrypted checkpoint, and return its file."""
+    contents, pieces = array_file.sequential(array_file.plain(parts))
+    (folder / "some.arrays").write_bytes(b"".join(vault.locked(pieces)))
+    manifest = Manifest(origin=ORIGIN, arrays="some.arrays", contents=contents)
+    file = folder / "file"
+    file.write_bytes(b"".join(vault.locked(layout.pieces(manifest))))
+    return file
 
 
 def test_a_space_opens_from_a_checkpoint_without_plain_text(opened: Open, path: Path) -> None:
@@ -62,10 +78,10 @@ def test_an_erasure_destroys_checkpoints_and_the_key_of_their_copies(
     memory.checkpoint()
     (file,) = checkpoint_directory(path)
     copy = path.with_name("copy")
-    shutil.copy(file, copy)
+    shutil.copytree(file.parent, copy)
     memory.erase(block)
-    assert checkpoint_directory(path) == []
-    shutil.copy(copy, file)  # a backup of the folder is put back
+    assert list(file.parent.iterdir()) == []
+    shutil.copytree(copy, file.parent, dirs_exist_ok=True)  # a backup of the folder is put back
     assert [each.problem for each in memory.checkpoints()] == [
         "its key was destroyed when words were erased"
     ]
@@ -80,7 +96,9 @@ def test_an_unencrypted_checkpoint_is_not_loaded(opened: Open, path: Path) -> No
     memory.learn(STORY)
     memory.checkpoint()
     (file,) = checkpoint_directory(path)
-    file.write_bytes(b"".join(map(bytes, layout.pieces(ORIGIN, {"a": np.arange(3)}))))
+    contents, _ = array_file.sequential(array_file.plain({"a": np.arange(3)}))
+    plain = Manifest(origin=ORIGIN, arrays=arrays_file(path).name, contents=contents)
+    file.write_bytes(b"".join(layout.pieces(plain)))
     assert [(each.state, each.problem) for each in memory.checkpoints()] == [
         ("torn", "it is not encrypted as this space is")
     ]
@@ -92,9 +110,9 @@ def test_an_encrypted_checkpoint_is_loaded_unchanged(tmp_path: Path, count: int)
         log = store.log("home")
         log.append(records(0, 1), (), after=log.head())
         parts: dict[str, NDArray[Any]] = {"a": np.arange(count), "b": np.ones(5, np.int32)}
-        file = tmp_path / "file"
-        file.write_bytes(b"".join(log.vault.locked(layout.pieces(ORIGIN, parts))))
+        file = locked(tmp_path, parts, log.vault)
         manifest, loaded = layout.loaded(file, log.vault)
+        assert manifest == layout.checked(file, log.vault)
         assert manifest.origin == ORIGIN
         assert {name: each.tolist() for name, each in loaded.items()} == {
             name: each.tolist() for name, each in parts.items()
@@ -105,18 +123,21 @@ def test_a_changed_or_shortened_file_is_torn(tmp_path: Path) -> None:
     with closing(EncryptedStore(MemoryStore(), KeyTable(tmp_path / "agent.keys"))) as store:
         log = store.log("home")
         log.append(records(0, 1), (), after=log.head())
-        file = tmp_path / "file"
-        whole = b"".join(log.vault.locked(layout.pieces(ORIGIN, {"a": np.arange(300_000)})))
-        for place in (0, 12, 30, 40, 100, 2**20 + 100, len(whole) - 1):
-            changed = bytearray(whole)
-            changed[place] ^= 1
-            file.write_bytes(changed)
-            with pytest.raises(Torn):
-                layout.loaded(file, log.vault)
-        for size in (0, 20, 40, 2**20, 2**20 + 65, len(whole) - 1):
-            file.write_bytes(whole[:size])
-            with pytest.raises(Torn):
-                layout.loaded(file, log.vault)
+        file = locked(tmp_path, {"a": np.arange(300_000)}, log.vault)
+        for damaged in (file, tmp_path / "some.arrays"):
+            whole = damaged.read_bytes()
+            last = len(whole) - 1
+            for place in {0, 12, 30, 40, 100, min(2**20 + 100, last), last}:
+                changed = bytearray(whole)
+                changed[place] ^= 1
+                damaged.write_bytes(changed)
+                with pytest.raises(Torn):
+                    layout.loaded(file, log.vault)
+            for size in {0, 20, 40, min(2**20, last), min(2**20 + 65, last), last}:
+                damaged.write_bytes(whole[:size])
+                with pytest.raises(Torn):
+                    layout.loaded(file, log.vault)
+            damaged.write_bytes(whole)
 
 
 def test_checkpoints_of_two_spaces_have_different_keys(opened: Open, path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 
-from mnemic.adapters.checkpoints.layout import STRETCH, Torn
+from mnemic.adapters.checkpoints.array_file import Torn
 from mnemic.adapters.stores.encrypted.cipher import (
     NAME_BYTES,
     NONCE_BYTES,
@@ -28,6 +28,8 @@ from mnemic.adapters.stores.encrypted.cipher import (
 from mnemic.kernel.errors import KeysMissing
 
 MARK = b"mnemicLK2"
+STRETCH = 2**20
+"""Bytes that are encrypted together."""
 NUMBER_BYTES = 16
 TAG_BYTES = 16
 HEAD_BYTES = len(MARK) + NAME_BYTES + NUMBER_BYTES + NAME_BYTES
