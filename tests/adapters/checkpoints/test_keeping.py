@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import shutil
 import threading
 from contextlib import closing
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemic.adapters.checkpoints.file_locks import MAPS
 from mnemic.adapters.checkpoints.writer import TAIL_MIN
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteStore
@@ -157,6 +160,27 @@ def test_erasing_a_block_destroys_every_checkpoint_that_held_it(opened: Open, fo
     with opened() as memory:
         assert restored(memory) is not None
         assert told(memory) == told_by_log(memory)
+
+
+@pytest.mark.skipif(not MAPS, reason="array files are mapped on POSIX")
+def test_a_mapped_array_file_is_overwritten_once_no_process_maps_it(
+    opened: Open, folder: Path, tmp_path: Path
+) -> None:
+    with opened() as memory:
+        block = fill(memory)
+        memory.checkpoint()
+    (arrays,) = folder.glob("*.arrays")
+    link = tmp_path / "link"
+    os.link(arrays, link)
+    with opened() as eraser, opened() as reader:
+        assert restored(eraser) == restored(reader) is not None
+        eraser.erase(block)
+        gc.collect()
+        assert not arrays.exists()
+        assert SECRETS[0] in link.read_bytes()  # the other one still reads it
+        assert reader.blocks() == eraser.blocks()
+        gc.collect()  # it has caught up with the erasure
+        assert set(link.read_bytes()) == {0}
 
 
 def test_erasing_a_space_destroys_its_checkpoints_and_no_others(
