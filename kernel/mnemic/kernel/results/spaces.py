@@ -158,7 +158,7 @@ class Checkpoint(Result):
     hour: float | None = None
     """Its active hour; None for a torn file."""
     bytes: int = 0
-    """Size of the file."""
+    """Its size, with the arrays that it names; checkpoints share some of these."""
     release: str | None = None
     """The release that wrote it; None for a torn file."""
     problem: str | None = None

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 Matrix: TypeAlias = NDArray[np.float32]
 
-CHUNK_COMPONENTS: Final = 2**18
-"""1 MiB of float32: about what a core's own cache holds."""
+CHUNK_COMPONENTS: Final = 2**17
+"""512 KiB of float32: what a core's own cache holds beside the rows that they are made of."""
 _ONE_BY_ONE: Final = 8
 """Up to this many queries, products row by row cost less than several threads may."""
 _LEFT_ALONE: Final = 2**19 - 1
 """Multiplications from which OpenBLAS wakes a second thread for a product, less one."""
+_VECTOR_ALONE: Final = 9215
+"""The same for a product of a matrix with one vector, in components of the matrix."""
 _ROWS_ABREAST: Final = 32
 """Minimum number of rows of a small product: with fewer, more is copied than multiplied."""
 
@@ -38,8 +40,25 @@ def product(queries: Matrix, rows: Matrix, out: Matrix | None = None) -> Matrix:
     """
     if len(queries) > _ONE_BY_ONE:
         return np.matmul(queries, rows.T, out=out)
+    if len(queries) == 1 and out is not None:
+        return _product_with_one(queries[0], rows, out)
     found: Matrix = np.vecdot(queries[:, None, :], rows, out=out)
     return found
+
+
+def _product_with_one(query: Matrix, rows: Matrix, out: Matrix) -> Matrix:
+    """Return the product of one query with each row, by many small products with a vector.
+
+    Measured on rows in the cache, it takes five sixths of the time of row by row.
+    """
+    dimension = len(query)
+    abreast = _VECTOR_ALONE // max(1, dimension) // 8 * 8
+    whole = len(rows) // abreast * abreast if abreast else 0
+    if whole:
+        stacked = rows[:whole].reshape(-1, abreast, dimension)
+        np.matmul(stacked, query[:, None], out=out[0, :whole].reshape(-1, abreast, 1))
+    np.vecdot(rows[whole:], query, out=out[0, whole:])
+    return out
 
 
 def product_alone(queries: Matrix, rows: Matrix, out: Matrix) -> Matrix:
