@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.projections.storage.mapped_arrays import zeros
+from mnemic.projections.storage.mapped_arrays import claimed_room, zeros
 
 FIRST_CAPACITY = 64
 
 
 def grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
-    """Return *array* if it holds *length* values, else a larger copy."""
+    """Return *array* if it holds *length* values, else with room behind it, or a larger copy."""
     if length <= len(array):
         return array
+    room = None if fill else claimed_room(array)
+    if room is not None and length <= len(room):
+        return room
     larger = zeros((max(length, 2 * len(array)),), array.dtype)
     larger[: len(array)] = array
     if fill:
