@@ -224,10 +224,10 @@ class Player:
                 ]
             case commands.Label() | commands.ScoreComposition():
                 given["composition_id"] = given.pop("name")
-            case commands.Erase():
-                given["block_ids"] = [given.pop("block")]
-            case commands.Revise() | commands.Forget() | Rezone():
-                given["block_id"] = given.pop("block")
+            case commands.Erase() | commands.Revise() | commands.Forget() | Rezone():
+                block = given.pop("block")
+                is_list = isinstance(command, commands.Erase)
+                given |= {"block_ids": [block]} if is_list else {"block_id": block}
             case _:
                 pass
         given |= _selector(command, given)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemic.projections.storage.columns import VersionedTable, grown
+from mnemic.projections.storage.columns import VersionedTable
+from mnemic.projections.storage.growable_array import grown
 from mnemic.projections.storage.mapped_arrays import (
     PAGED_FROM,
     claimed_room,

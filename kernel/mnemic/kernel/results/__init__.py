@@ -6,7 +6,6 @@ integers of nano-units internally, are numbers in [0, 1] here, exact to nine dec
 
 from __future__ import annotations
 
-from mnemic.kernel.results.analogies import Analogy
 from mnemic.kernel.results.backtests import (
     RECORDED,
     Backtest,
@@ -64,6 +63,7 @@ from mnemic.kernel.results.core_answers import (
 )
 from mnemic.kernel.results.descents import Descendant, Descent, QuarantineResult
 from mnemic.kernel.results.edges import (
+    Analogy,
     ConnectByQueryResult,
     ConnectResult,
     ConnectsResult,

@@ -1,11 +1,11 @@
-"""Results of operations on edges, and edges themselves."""
+"""Results of operations on edges, edges themselves, and blocks compared by theirs."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
-from mnemic.kernel.rendering import labelled, quoted, quoting
+from mnemic.kernel.rendering import cited, labelled, quoted, quoting, render_line
 from mnemic.kernel.results.blocks import Origin
 from mnemic.kernel.results.shape import Result, plural
 
@@ -205,3 +205,35 @@ def _found(
     shown = words if len(words) <= SNIPPET_LENGTH else f"{words[: SNIPPET_LENGTH - 1]}…"
     mark = "" if origin is None else origin.mark
     return f"{short(block)} {quoted(shown)}{mark} ({confidence:.2f})"
+
+
+@frozen(kw_only=True, str=False)
+class Analogy(Result):
+    """A block compared with another one: structural fit and surface similarity."""
+
+    block_id: BlockId
+    content: str
+    zone: str
+    source: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
+    author: str | None = None
+    """The author that the writer gave."""
+    structural_fit: float | None
+    """Similarity of their typed relations, [0, 1]; None if one of them has none."""
+    surface_similarity: float
+    """Similarity of texts and vectors, [0, 1]."""
+    quadrant: str
+    """``literal``, ``analogy``, ``appearance`` or ``anomaly``."""
+    score: float
+    """fit · (1 - surface)."""
+    shared_structure: tuple[str, ...] = ()
+    """Relations, and paths of two relations, that both blocks have."""
+
+    @property
+    def summary(self) -> str:
+        fit = "no structure" if self.structural_fit is None else f"fit {self.structural_fit:.2f}"
+        line = cited(
+            self.block_id, self.content, zone=self.zone, actor=self.actor, author=self.author
+        )
+        return f"{self.quadrant}: {fit}, surface {self.surface_similarity:.2f} {render_line(line)}"
