@@ -15,6 +15,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -156,8 +157,9 @@ def _loaded() -> _Model:
 def _mapped_table(path: Path) -> NDArray[np.float16]:
     """Map the table of a safetensors file: its header is JSON that says where the bytes are."""
     with path.open("rb") as file:
-        length = int.from_bytes(file.read(_LENGTH_SIZE), "little")
-        tensor = orjson.loads(file.read(length))[_TENSOR]
-    first = _LENGTH_SIZE + length + tensor["data_offsets"][0]
-    mapped = np.memmap(path, np.float16, "r", offset=first, shape=tuple(tensor["shape"]))
-    return mapped.view(np.ndarray)  # indexing a memmap object costs more than the rows themselves
+        data = mmap(file.fileno(), 0, access=ACCESS_READ)
+    first = _LENGTH_SIZE + int.from_bytes(data[:_LENGTH_SIZE], "little")
+    tensor = orjson.loads(data[_LENGTH_SIZE:first])[_TENSOR]
+    begin, end = tensor["data_offsets"]
+    numbers = np.frombuffer(memoryview(data)[first + begin : first + end], np.float16)
+    return numbers.reshape(tensor["shape"])

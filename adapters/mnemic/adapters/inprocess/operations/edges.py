@@ -10,7 +10,6 @@ from attrs import asdict
 
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall import match_by_query
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import (
     asserted,
@@ -18,7 +17,6 @@ from mnemic.adapters.inprocess.results import (
     connects_result,
 )
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.batch_connect import decide_connects
 from mnemic.kernel.decisions.connecting import (
     Assertion,
     decide_connect,
@@ -105,6 +103,8 @@ class EdgeOperations(Host):
         Raises:
             FieldRefused: Too many at once, or one edge instead of a list.
         """
+        from mnemic.kernel.decisions.batch_connect import decide_connects
+
         assertions = _assertions(edges)
 
         def decide(view: View, at: Instant) -> Decision[ConnectsResult]:
@@ -157,6 +157,8 @@ class EdgeOperations(Host):
             UnknownIfExists, EmbedderMismatch, VectorRefused: See each.
         """
         space = self._open()
+        from mnemic.adapters.inprocess.recall import match_by_query
+
         request = match_by_query.Request(
             source_query=source_query,
             target_query=target_query,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
@@ -25,10 +25,12 @@ from mnemic.kernel.events import BlocksComposed
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.identity import CompositionId, LabelId
-from mnemic.kernel.results import ComposeResult, LabelResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.ledger.ledger import Composed
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import ComposeResult, LabelResult
 
 
 class LedgerOperations(Host):
@@ -75,6 +77,8 @@ class LedgerOperations(Host):
         Raises:
             FieldRefused, BlockNotFound, CompositionExists: See each.
         """
+        from mnemic.kernel.results import ComposeResult
+
         composition = Composition(
             members=_members(members),
             composition_id=composition_id,
@@ -126,6 +130,8 @@ class LedgerOperations(Host):
         Raises:
             CompositionNotFound, LabelUnsupported, FieldRefused, Forbidden: See each.
         """
+        from mnemic.kernel.results import LabelResult
+
         spec = LabelSpec(
             composition_id=composition_id,
             label=label,
@@ -152,6 +158,8 @@ class LedgerOperations(Host):
         Raises:
             LabelNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
         """
+        from mnemic.kernel.results import LabelResult
+
         arguments = {"label_id": label_id, "reason": reason}
         outcome = self._open().execute(
             Command("retract_label", arguments, command_id),
