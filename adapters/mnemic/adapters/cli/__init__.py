@@ -6,6 +6,24 @@ needs them, so that help appears at once.
 
 from __future__ import annotations
 
-from mnemic.adapters.cli.application import main
+import sys
+from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run the command line, and return its exit code.
+
+    Args:
+        tokens: The arguments after the program's name; None: those of this process.
+    """
+    given = sys.argv[1:] if tokens is None else tokens
+    if list(given) == ["--version"]:  # scripts ask for it: answered before the parser is loaded
+        import mnemic
+
+        print(mnemic.__version__)  # noqa: T201 - this is what was asked for
+        return 0
+    from mnemic.adapters.cli import application
+
+    return application.main(given)
