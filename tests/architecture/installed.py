@@ -45,7 +45,7 @@ def main() -> None:
             assert memory.guide("recall").when
         assert command(folder, "--version").strip() == version("mnemic")
         assert "Thursday" in command(folder, "recall", "When is the demo?")
-        assert '"ok": true' in command(folder, "verify", "--json")
+        assert '"sound": true' in command(folder, "verify", "--json")
         assert "learn" in command(folder, "--help")
     sys.stdout.write(f"mnemic {version('mnemic')} works in {sys.prefix}\n")
 
