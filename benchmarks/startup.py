@@ -5,7 +5,7 @@ Targets: ``import mnemic`` at most 50 ms of CPU time, opening a memory 350 ms, `
 and ``import numpy``, which mnemic loads too.
 
     python benchmarks/startup.py --install     mem0 and chroma, each into an environment of its own
-    python benchmarks/startup.py --runs 9
+    python benchmarks/startup.py --runs 9 --write docs/how-to/install.md
 
 Every row is a process of its own, and its figure the user and system time of that process, which
 other work on the machine affects less than the time on a clock. The rows take turns, so that a busy
@@ -28,7 +28,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 from compare_peers import HOME, OFFLINE, install, interpreter
-from pages import machine, table
+from pages import machine, table, written
 
 from mnemic.adapters.inprocess import SyncMemory
 
@@ -141,6 +141,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--install", action="store_true", help="install the peers, and end")
     parser.add_argument("--json", type=Path, help="also write the numbers here")
+    parser.add_argument("--write", type=Path, help="put the table between the marks of this page")
     options = parser.parse_args()
     if options.install:
         install(PEERS)
@@ -155,8 +156,11 @@ def main() -> None:
             for each in rows:
                 each.run(around)
     cells = [each.row() for each in rows]
-    print("\n".join(table(("process", "CPU ms", "goal", "clock ms"), cells)))
-    print(f"\nMedians of {options.runs} runs in turns. {machine()}.")
+    lines = table(("process", "CPU ms", "goal", "clock ms"), cells)
+    lines += ["", f"Medians of {options.runs} runs in turns. {machine()}."]
+    print("\n".join(lines))
+    if options.write:
+        written(options.write, "startup", lines)
     if options.json:
         numbers = {each.name: each.median_ms for each in rows}
         options.json.write_text(json.dumps(numbers, indent=1), encoding="utf-8")

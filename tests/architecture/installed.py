@@ -41,7 +41,7 @@ def main() -> None:
             learned = memory.learn("Ines moved the demo to Thursday.")
             answer = memory.recall("When is the demo?")
             assert [block.id for block in answer.blocks] == [learned.block_id]
-            assert memory.replay(answer.decision_id).verdict == "reproduced"
+            assert memory.replay(answer.decision_id).outcome == "reproduced"
             assert memory.guide("recall").when
         assert command(folder, "--version").strip() == version("mnemic")
         assert "Thursday" in command(folder, "recall", "When is the demo?")
