@@ -41,6 +41,7 @@ def main() -> None:
             learned = memory.learn("Ines moved the demo to Thursday.")
             answer = memory.recall("When is the demo?")
             assert [block.id for block in answer.blocks] == [learned.block_id]
+            assert answer.decision_id is not None
             assert memory.replay(answer.decision_id).outcome == "reproduced"
             assert memory.guide("recall").when
         assert command(folder, "--version").strip() == version("mnemic")

@@ -12,7 +12,6 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-import mnemic
 from mnemic.adapters.cli import completions, derived, listed
 from mnemic.adapters.cli.invocation.context import (
     STANDARD_INPUT,
@@ -107,7 +106,9 @@ app.meta.group_parameters = Group.create_ordered("Options of every command")
 @app.command(name="--version", group=OTHER)
 def version() -> int:
     """Print the release of mnemic."""
-    print(mnemic.__version__)  # noqa: T201 - this is what was asked for
+    from importlib.metadata import version as release
+
+    print(release("mnemic"))  # noqa: T201 - this is what was asked for
     return Exit.OK
 
 

@@ -63,12 +63,12 @@ from mnemic.kernel.ports import (
     Store,
     TokenCounter,
 )
-from mnemic.kernel.results import CurateResult, SessionResult
+from mnemic.kernel.results import CurateResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
-    from mnemic.kernel.results import Status, Verification
+    from mnemic.kernel.results import SessionResult, Status, Verification
 
 EARLY_ALERT = "this is the state before version"
 """Beginning of the alert of a log that was opened read-only and cannot be read to its end."""
@@ -288,6 +288,7 @@ class SyncMemory(
 
     def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:
         from mnemic.adapters.inprocess.replay.reevaluation import versions
+        from mnemic.kernel.results import SessionResult
 
         space = self._space
         now = space.view()

@@ -37,6 +37,7 @@ from mnemic.adapters.remote.forms import (
     Signed,
 )
 from mnemic.kernel import results
+from mnemic.kernel.decisions import composing, connecting
 from mnemic.kernel.policy import Policy
 
 REQUIRED = inspect.Parameter.empty
@@ -177,5 +178,9 @@ def _parameters(
 def _names(call: Callable[..., Any]) -> dict[str, Any]:
     """Return the names that annotations may use: some are imported for type checkers only."""
     results_by_name = {name: getattr(results, name) for name in results.__all__}
-    late = {"PlottedBacktest": PlottedBacktest, "Policy": Policy, **results_by_name}
-    return {**late, **getattr(call, "__globals__", {})}
+    late = (composing.MemberSpec, connecting.Assertion, PlottedBacktest, Policy)
+    return {
+        **results_by_name,
+        **{each.__name__: each for each in late},
+        **getattr(call, "__globals__", {}),
+    }

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from mnemic.kernel.late_exports import late_export
 from mnemic.kernel.results.shape import Refusal, Result, plural, unit
 
 if TYPE_CHECKING:
@@ -245,12 +246,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for module in _modules():
-            if name in vars(module):
-                globals()[name] = found = vars(module)[name]
-                return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return late_export(name, of=__name__, exported=__all__, modules=_modules())
 
 
 def _modules() -> Iterator[ModuleType]:

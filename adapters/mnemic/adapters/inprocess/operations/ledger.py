@@ -12,14 +12,6 @@ from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.composing import (
-    Composition,
-    LabelSpec,
-    MemberSpec,
-    decide_compose,
-    decide_label,
-    decide_retract,
-)
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import BlocksComposed
 from mnemic.kernel.model import identity
@@ -30,6 +22,7 @@ from mnemic.projections.ledger.ledger import Composed
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
+    from mnemic.kernel.decisions.composing import MemberSpec
     from mnemic.kernel.results import ComposeResult, LabelResult
 
 
@@ -77,6 +70,7 @@ class LedgerOperations(Host):
         Raises:
             FieldRefused, BlockNotFound, CompositionExists: See each.
         """
+        from mnemic.kernel.decisions.composing import Composition, decide_compose
         from mnemic.kernel.results import ComposeResult
 
         composition = Composition(
@@ -130,6 +124,7 @@ class LedgerOperations(Host):
         Raises:
             CompositionNotFound, LabelUnsupported, FieldRefused, Forbidden: See each.
         """
+        from mnemic.kernel.decisions.composing import LabelSpec, decide_label
         from mnemic.kernel.results import LabelResult
 
         spec = LabelSpec(
@@ -158,6 +153,7 @@ class LedgerOperations(Host):
         Raises:
             LabelNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
         """
+        from mnemic.kernel.decisions.composing import decide_retract
         from mnemic.kernel.results import LabelResult
 
         arguments = {"label_id": label_id, "reason": reason}
@@ -188,6 +184,8 @@ def _members(given: object) -> tuple[MemberSpec, ...]:
 
 
 def _spec(place: int, member: object) -> MemberSpec:
+    from mnemic.kernel.decisions.composing import MemberSpec
+
     if isinstance(member, MemberSpec):
         return member
     if isinstance(member, str):

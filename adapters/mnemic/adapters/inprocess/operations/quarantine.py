@@ -9,7 +9,6 @@ from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.archiving import decide_quarantine
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import BlocksQuarantined
 from mnemic.kernel.timestamps import Instant
@@ -53,6 +52,7 @@ class QuarantineOperations(Host):
             BlockNotFound: A selected block was never learned.
             NoteTooLong: The reason is too long.
         """
+        from mnemic.kernel.decisions.archiving import decide_quarantine
         from mnemic.kernel.results import QuarantineResult
         from mnemic.projections.descent.selection import Selection
 

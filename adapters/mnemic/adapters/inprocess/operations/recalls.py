@@ -14,7 +14,6 @@ from mnemic.adapters.inprocess.recall import decision_records, recalling
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import displaced_results, outcome_result
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.events import OutcomeRecorded
 from mnemic.kernel.results import (
@@ -160,6 +159,8 @@ class RecallOperations(Host):
             NothingToScore: None of blocks, decision and composition, or several.
             SignalOutOfRange, FieldRefused, DecisionNotFound, CompositionNotFound: See each.
         """
+        from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
+
         space = self._open()
         ids = _named(block_ids)
         if bool(ids) + (decision_id is not None) + (composition_id is not None) != 1:
