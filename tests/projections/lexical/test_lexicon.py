@@ -171,9 +171,7 @@ def test_documents_are_numbered_in_order() -> None:
 
 def content(lexicon: Lexicon) -> bytes:
     """Return everything that a lexicon holds, as bytes."""
-    return pickle.dumps(
-        {name: part for name, part in vars(lexicon).items() if "lock" not in repr(part)}
-    )
+    return pickle.dumps({name: part for name, part in vars(lexicon).items() if "lock" not in repr(part)})
 
 
 def test_an_analysed_text_is_kept_only_as_terms() -> None:
