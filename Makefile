@@ -2,7 +2,8 @@
 # Nothing is written outside this folder but pip's own cache.
 
 PYTHON ?= python3
-VENV := .venv
+# An interpreter that is named gets an environment of its own: make test-core PYTHON=python3.13
+VENV := .venv$(if $(findstring command,$(origin PYTHON)),-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 BASE := $(VENV)/base
 READY := $(VENV)/ready
@@ -23,12 +24,12 @@ IN_PARALLEL := --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --dur
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-all test-long docs docs-build mutants check lint types test-core test-extended pytest golden-cpu bench peers fuzz audit clients torture format clean
+.PHONY: help setup demo test test-all test-long docs docs-build mutants check lint types test-core test-extended pytest golden-cpu bench peers fuzz audit clients torture smoke format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
 	@awk -F ': .*## |: ## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Another interpreter: make PYTHON=python3.12 TARGET (3.11 or newer; read when .venv is made)"
+	@echo "Another interpreter: make PYTHON=python3.13 TARGET (3.11 or newer; its environment is .venv-python3.13)"
 
 setup: $(READY) ## make .venv and install mnemic with its tools
 
@@ -39,7 +40,7 @@ demo: $(BASE) ## run the main job: an agent's fortnight, and a look back
 test: lint types test-core ## lint, types and the core tests: within five minutes on two processors
 	@echo "== test: all green; make test-all runs the remaining tests"
 
-test-all: test-extended golden-cpu ## every test that make test leaves out, and all properties with more examples
+test-all: test-extended golden-cpu smoke ## every test that make test leaves out, and all properties with more examples
 	@echo "== test-all: all green"
 
 check: lint types ## run lint and types alone
@@ -143,6 +144,18 @@ audit: $(READY) ## look up known vulnerabilities of installed packages (exits wi
 torture: $(READY) ## kills, damage, full disks and concurrency; updates the figures of docs/safety.md
 	@mkdir -p .tmp
 	@$(BIN)/python -m tests.torture --json .tmp/torture.json --write docs/safety.md
+
+# Bounded, since pip may wait for a network; the second installation is made from the source distribution.
+smoke: $(READY) ## build wheel and sdist, install each into an empty environment, and use them (two minutes)
+	@echo "== smoke: wheel and source distribution, each in an empty environment"
+	@rm -rf .tmp/smoke
+	@$(BIN)/python -m hatchling build --directory .tmp/smoke/dist > /dev/null
+	@for file in .tmp/smoke/dist/*; do \
+	  rm -rf .tmp/smoke/env; \
+	  $(BIN)/python -m venv .tmp/smoke/env || exit 1; \
+	  timeout 600 .tmp/smoke/env/bin/python -m pip install --quiet "$$file" || exit 1; \
+	  timeout 120 .tmp/smoke/env/bin/python -P tests/architecture/installed.py || exit 1; \
+	done
 
 clients: $(READY) ## run the MCP inspector and the conformance suite against the MCP interface (npm, network)
 	@PYTHON=$(BIN)/python MNEMIC=$(BIN)/mnemic sh tests/adapters/mcp/real_clients.sh .tmp/clients

@@ -65,7 +65,7 @@ LAYERS = {
             anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock hnswlib
             httptools httpx httpx_sse litestar markdown_it matplotlib mcp msgspec numpy onnxruntime
             opentelemetry orjson prometheus_client psycopg psycopg_pool pydantic rich scipy
-            starlette tenacity tokenizers uvicorn wordllama
+            starlette tenacity tokenizers uvicorn
             """.split()
         ),
     ),

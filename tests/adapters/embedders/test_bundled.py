@@ -33,13 +33,13 @@ sys.addaudithook(watch)
 
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 embedder = BundledEmbedder()
-after_making = "wordllama" in sys.modules
+after_making = "tokenizers" in sys.modules
 identity = embedder.identity
-after_identity = "wordllama" in sys.modules
+after_identity = "tokenizers" in sys.modules
 rows = embedder.embed(["a text", "another"])
 print(json.dumps({
     "seen": seen,
-    "loaded": [after_making, after_identity, "wordllama" in sys.modules],
+    "loaded": [after_making, after_identity, "tokenizers" in sys.modules],
     "shape": rows.shape,
     "root logger": [len(logging.getLogger().handlers), logging.getLogger().level],
 }))
@@ -100,15 +100,39 @@ def test_texts_of_like_meaning_are_closer_than_others() -> None:
     assert cosine(cat, rates) < 0.3
 
 
+# The library that the wheel was made for, in its own process: importing it configures logging.
+BY_THE_LIBRARY = """
+import json, sys
+from pathlib import Path
+import wordllama
+folder = Path(wordllama.__file__).parent
+model = wordllama.WordLlama.load(dim=256, disable_download=True, cache_dir=folder)
+model.tokenizer.no_padding()
+for text in json.loads(sys.argv[1]):
+    tokens = model.tokenizer.encode(text, add_special_tokens=False).ids
+    print(model.embedding[tokens].mean(axis=0).tobytes().hex())
+"""
+
+
+def test_vectors_are_bit_equal_to_those_of_the_library() -> None:
+    texts = [*TEXTS[:3], "<s> naïve 漢字\n\t— 🙂", "a long story " * 50]
+    child = subprocess.run(
+        [sys.executable, "-c", BY_THE_LIBRARY, json.dumps(texts)],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    rows = BundledEmbedder().embed(texts)
+    assert [row.tobytes().hex() for row in rows] == child.stdout.split()
+
+
 # One process, so that the model is not loaded yet: many threads ask for it at the same time.
 AT_ONCE = """
-import logging, sys, threading
+import sys, threading
 from mnemic.adapters.embedders.bundled import BundledEmbedder
-logging.getLogger().setLevel(logging.CRITICAL)
 loads = []
 def look(frame, event, _):
-    code = frame.f_code
-    if event == "call" and code.co_name == "load" and "wordllama" in code.co_filename:
+    if event == "call" and frame.f_code.co_name == "_mapped_table":
         loads.append(1)
 threading.setprofile(look)
 start = threading.Barrier(4)
@@ -118,8 +142,7 @@ def ask():
 threads = [threading.Thread(target=ask) for _ in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-root = logging.getLogger()
-print(len(loads), len(root.handlers), root.level == logging.CRITICAL)
+print(len(loads))
 """
 
 
@@ -130,4 +153,4 @@ def test_it_is_loaded_once_however_many_threads_ask_for_it_first() -> None:
         check=True,
         text=True,
     )
-    assert (child.stdout, child.stderr) == ("1 0 True\n", "")
+    assert (child.stdout, child.stderr) == ("1\n", "")

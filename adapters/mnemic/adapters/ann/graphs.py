@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from attrs import field, frozen
@@ -30,7 +30,6 @@ from mnemic.adapters.ann.files import GraphFolder
 from mnemic.adapters.ann.hnsw import HnswGraph, Misfit, Unwanted
 from mnemic.adapters.ann.library import obstacle
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.results import Search
 from mnemic.projections.retrieval.approximate_search import (
     BREADTH,
     SIZES,
@@ -46,6 +45,9 @@ from mnemic.projections.retrieval.approximate_search import (
 )
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.local_rows import LocalRows, Stored
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Search
 
 AUTO_ROWS: Final = 50_000
 """Below it, ``auto`` does not even measure: a scan takes 2 ms, and its answer is exact. From there
@@ -178,6 +180,8 @@ class GraphBuilder:
 
     def search(self) -> Search:
         """Return how near vectors are found at present."""
+        from mnemic.kernel.results import Search
+
         with self._lock:
             index, folder, wanted = self._index(), self._folder(), self.wanted
             asked = self._segments if index is self._of else ()

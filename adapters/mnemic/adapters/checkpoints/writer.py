@@ -20,8 +20,6 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as release_of
 from pathlib import Path
 
 from mnemic.adapters.checkpoints import array_file, layout
@@ -443,7 +441,9 @@ def _last_erasure(state: State) -> int:
 
 
 def _release() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return release_of("mnemic")
+        return version("mnemic")
     except PackageNotFoundError:
         return "unknown"

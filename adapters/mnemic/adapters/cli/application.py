@@ -4,46 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from importlib.metadata import version as release
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-from mnemic.adapters.cli import completions, derived
-from mnemic.adapters.cli.commands import (
-    blocks as block_commands,
-)
-from mnemic.adapters.cli.commands import (
-    edges as edge_commands,
-)
-from mnemic.adapters.cli.commands import (
-    experiments,
-    explanations,
-    ledger,
-    origins,
-    queries,
-    sessions,
-    similarity,
-    time_travel,
-    transfer,
-    upkeep,
-)
-from mnemic.adapters.cli.commands import (
-    history as history_commands,
-)
-from mnemic.adapters.cli.commands import (
-    keys as key_commands,
-)
-from mnemic.adapters.cli.commands import (
-    stores as store_commands,
-)
-from mnemic.adapters.cli.commands.composed_graph import composed_graph
-from mnemic.adapters.cli.commands.ingest import ingest
-from mnemic.adapters.cli.doctor.command import doctor
+from mnemic.adapters.cli import completions, derived, listed
 from mnemic.adapters.cli.invocation.context import (
     STANDARD_INPUT,
     Invocation,
@@ -57,9 +26,6 @@ from mnemic.adapters.cli.invocation.failures import (
     misuse,
 )
 from mnemic.adapters.cli.invocation.options import SPACE, RetrieverName
-from mnemic.adapters.cli.serving import access
-from mnemic.adapters.cli.serving.mcp import mcp
-from mnemic.adapters.cli.serving.serve import serve
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import address_of
 from mnemic.adapters.tokens import CounterName
@@ -123,102 +89,14 @@ app = App(
 )
 groups: dict[str, Group] = {}
 """The panels of the overview, by title."""
-for title, commands in {
-    "Remember": (
-        ingest,
-        block_commands.learn,
-        block_commands.learn_many,
-        block_commands.revise,
-        block_commands.erase_space,
-    ),
-    "Ask": (queries.recall, queries.reference, block_commands.outcome),
-    "Connect": (
-        edge_commands.connect,
-        edge_commands.connects,
-        edge_commands.connect_by_query,
-        similarity.pending_connections,
-    ),
-    "Compose": (
-        ledger.compose,
-        ledger.label,
-        ledger.ledger,
-        ledger.composition,
-        ledger.composed_with,
-        ledger.frontier,
-        composed_graph,
-    ),
-    "Look": (
-        queries.status,
-        queries.blocks,
-        queries.block,
-        queries.edges,
-        queries.log,
-        queries.history,
-        queries.guide,
-    ),
-    "Compare": (similarity.compare, similarity.analogies, similarity.near_duplicates),
-    "Look back": (
-        explanations.explain,
-        explanations.why_not,
-        time_travel.replay,
-        history_commands.timeline,
-        history_commands.diff,
-    ),
-    "Experiment": (experiments.what_if, experiments.backtest, experiments.policy),
-    "Transfer": (transfer.receipt, transfer.export, transfer.import_, transfer.fork),
-    "Back up": (
-        store_commands.backup,
-        store_commands.restore,
-        store_commands.salvage,
-        store_commands.migrate,
-    ),
-    "Maintain": (
-        upkeep.consolidate,
-        upkeep.verify,
-        upkeep.checkpoints,
-        key_commands.keys,
-        doctor,
-    ),
-    "Trace and revert": (
-        origins.descent,
-        origins.quarantine,
-        origins.revert_source,
-        history_commands.revert,
-        upkeep.reembed,
-    ),
-}.items():
+for title, commands in listed.PANELS.items():
     groups[title] = group = Group.create_ordered(title)
-    for place, each in enumerate(commands):
-        app.command(each, group=group, sort_key=place)
-    if time_travel.replay in commands:
-        time_travel.as_of.meta.group = group
-        app.command(time_travel.as_of.meta, name="as-of")
+    for place, (name, path) in enumerate(commands.items()):
+        app.command(path, name=name, group=group, sort_key=place)
+for name, path in listed.ALIASES.items():
+    app.command(path, name=name, show=False)
 
-ALIASES: dict[str, Callable[..., int]] = {
-    "adopt-policy": experiments.adopt_policy,
-    "calibrate": experiments.calibrate,
-    "checkpoint": upkeep.checkpoint,
-    "deep-reference": queries.reference,
-    "dream": upkeep.consolidate,
-    "drop-checkpoints": upkeep.drop_checkpoints,
-    "end-session": sessions.end,
-    "import-space": transfer.import_,
-    "replay-all": time_travel.replay_all,
-    "start-session": sessions.start,
-    "verify-receipt": transfer.verify_receipt,
-}
-"""Names of library operations whose command has another name; accepted, but not listed."""
-for name, same in ALIASES.items():
-    app.command(same, name=name, show=False)
-
-sessions.session.group = Group.create_ordered("Sessions")
-app.command(sessions.session)
-SERVE = Group.create_ordered("Serve")
-access.token.group = SERVE
-app.command(access.token)
-app.command(serve, group=SERVE)
-app.command(mcp, group=SERVE)
-
+AS_OF = "as-of"
 OTHER = Group.create_ordered("Other")
 app["--help"].group = OTHER
 app.meta.suppress_keyboard_interrupt = False
@@ -228,6 +106,8 @@ app.meta.group_parameters = Group.create_ordered("Options of every command")
 @app.command(name="--version", group=OTHER)
 def version() -> int:
     """Print the release of mnemic."""
+    from importlib.metadata import version as release
+
     print(release("mnemic"))  # noqa: T201 - this is what was asked for
     return Exit.OK
 
@@ -247,7 +127,9 @@ def completion(shell: completions.Shell, /) -> int:
     Args:
         shell: bash, zsh or fish.
     """
-    print(completions.script(whole(), shell, nested={"as-of": time_travel.as_of}))  # noqa: T201
+    from mnemic.adapters.cli.commands.time_travel import as_of
+
+    print(completions.script(whole(), shell, nested={"as-of": as_of}))  # noqa: T201
     return Exit.OK
 
 
@@ -308,8 +190,29 @@ def launch(
 
 def whole() -> App:
     """Return the application with a command for each operation; the first time takes long."""
+    import_commands()
     derived.add_commands(app, groups)
     return app
+
+
+def import_commands() -> None:
+    """Import every command, so that the overview shows what each does.
+
+    cyclopts would import one when it parses it, but as a command of ``app.meta``, whose panel its
+    options would be shown in.
+    """
+    add_as_of()
+    for name in app:
+        app[name]  # pyright: ignore[reportUnusedExpression] - imports it
+
+
+def add_as_of() -> None:
+    """Add the command ``as-of``, which is a meta application and cannot be named by a path."""
+    if AS_OF not in app:
+        from mnemic.adapters.cli.commands.time_travel import as_of
+
+        as_of.meta.group = groups["Look back"]
+        app.command(as_of.meta, name=AS_OF)
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
@@ -320,7 +223,13 @@ def main(tokens: Sequence[str] | None = None) -> int:
     """
     given = _reordered(sys.argv[1:] if tokens is None else tokens)
     command = _command(given)
-    if command is not None and command not in app:
+    if command is None:
+        import_commands()
+    elif command == AS_OF:
+        add_as_of()
+    elif command in app:
+        app[command]  # pyright: ignore[reportUnusedExpression] - see import_commands
+    else:
         whole()
     try:
         with nullcontext() if command else derived.outlined(app, groups):

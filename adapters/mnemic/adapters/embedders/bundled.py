@@ -1,9 +1,9 @@
-"""The default embedder: wordllama, whose weights are inside its own wheel.
+"""The default embedder: static token vectors, read from the files of the wheel ``wordllama``.
 
-The package is made to load from a hub, so three things are done here: it is given the path of its
-files and kept from downloading anything, the log handler that it adds to the root logger at import
-is removed again, and texts are pooled one by one. The last keeps one very long text from padding
-its whole batch to its own length.
+No code of that package runs, since importing it would load pydantic, requests and its own logging,
+and nothing is ever downloaded: the table of vectors is mapped into memory, and ``tokenizers`` reads
+the vocabulary. Texts are pooled one by one, so that one very long text does not pad its whole batch
+to its own length.
 
 A text's vector is the mean of its tokens' rows, added in order. It does not depend on the batch
 that the text came in, and is bit-equal on all machines with IEEE float32.
@@ -12,16 +12,16 @@ that the text came in, and is bit-equal on all machines with IEEE float32.
 from __future__ import annotations
 
 import hashlib
-import logging
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
 import numpy as np
+import orjson
 from attrs import frozen
 from numpy.typing import NDArray
 
@@ -32,17 +32,18 @@ from mnemic.projections.lexical.languages.words import content
 DIMENSION: Final = 256
 NAME: Final = "wordllama/l2_supercat"
 _loading = Lock()
-_FILES: Final = (
-    f"weights/l2_supercat_{DIMENSION}.safetensors",
-    "tokenizers/l2_supercat_tokenizer_config.json",
-)
+_WEIGHTS: Final = f"weights/l2_supercat_{DIMENSION}.safetensors"
+_VOCABULARY: Final = "tokenizers/l2_supercat_tokenizer_config.json"
+_TENSOR: Final = "embedding.weight"
+_LENGTH_SIZE: Final = 8
+"""Bytes in front of the header of a safetensors file; they hold its length."""
 
 
 class BundledEmbedder:
     """Mean of static token vectors: small, offline, some 15,000 short texts a second.
 
-    Everything is loaded lazily: the files at the first access to `identity`, the library and the
-    model at the first `embed`. All instances share one model.
+    Everything is loaded lazily: the files at the first access to `identity`, the tokeniser at the
+    first `embed`. All instances share one model.
     """
 
     @property
@@ -79,7 +80,8 @@ class BundledEmbedder:
         readable = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         for row, tokens in zip(rows, model.tokens(readable), strict=True):
             if tokens:
-                np.divide(model.vectors[tokens].sum(axis=0), np.float32(len(tokens)), out=row)
+                total = model.vectors.take(tokens, axis=0).astype(np.float32).sum(axis=0)
+                np.divide(total, np.float32(len(tokens)), out=row)
         return rows
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
@@ -94,8 +96,8 @@ class BundledEmbedder:
 
 @frozen
 class _Model:
-    vectors: NDArray[np.float32]
-    """One row per token of the vocabulary."""
+    vectors: NDArray[np.float16]
+    """One row per token of the vocabulary, mapped from the file."""
     tokeniser: Any
     """A ``tokenizers.Tokenizer`` that neither pads nor truncates."""
 
@@ -119,7 +121,7 @@ def _folder() -> Path:
 @cache
 def _digest() -> str:
     total = hashlib.sha256()
-    for name in _FILES:
+    for name in (_WEIGHTS, _VOCABULARY):
         try:
             data = (_folder() / name).read_bytes()
         except OSError as error:
@@ -141,25 +143,23 @@ def _model() -> _Model:
 
 @cache
 def _loaded() -> _Model:
-    _digest()  # fails if files are missing, so that the library does not look elsewhere
-    with _root_logger_kept():
-        from wordllama import WordLlama
-    loaded = WordLlama.load(dim=DIMENSION, disable_download=True, cache_dir=_folder())
-    loaded.tokenizer.no_padding()
+    _digest()  # the files are there
+    from tokenizers import Tokenizer
+
+    tokeniser = Tokenizer.from_file(str(_folder() / _VOCABULARY))
+    tokeniser.no_padding()
+    tokeniser.no_truncation()
     # Its cache holds whole texts, beyond their erasure; without word boundaries it saves no time.
-    loaded.tokenizer.model._resize_cache(0)  # noqa: SLF001 - there is no other way to empty it
-    return _Model(loaded.embedding, loaded.tokenizer)
+    tokeniser.model._resize_cache(0)  # noqa: SLF001 - there is no other way to empty it
+    return _Model(_mapped_table(_folder() / _WEIGHTS), tokeniser)
 
 
-@contextmanager
-def _root_logger_kept() -> Generator[None]:
-    """Undo what an import does to the root logger, which belongs to the host program."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        yield
-    finally:
-        for handler in [handler for handler in root.handlers if handler not in handlers]:
-            root.removeHandler(handler)
-            handler.close()
-        root.setLevel(level)
+def _mapped_table(path: Path) -> NDArray[np.float16]:
+    """Map the table of a safetensors file: its header is JSON that says where the bytes are."""
+    with path.open("rb") as file:
+        data = mmap(file.fileno(), 0, access=ACCESS_READ)
+    first = _LENGTH_SIZE + int.from_bytes(data[:_LENGTH_SIZE], "little")
+    tensor = orjson.loads(data[_LENGTH_SIZE:first])[_TENSOR]
+    begin, end = tensor["data_offsets"]
+    numbers = np.frombuffer(memoryview(data)[first + begin : first + end], np.float16)
+    return numbers.reshape(tensor["shape"])

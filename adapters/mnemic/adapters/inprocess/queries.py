@@ -4,47 +4,33 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
-from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.time_points import NOW, Point, view_of_point
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.results import (
-    Analogy,
-    Block,
-    ComposedNeighbour,
-    Composition,
-    Descent,
-    DiffResult,
-    Edge,
-    Frontier,
-    LogEntry,
-    Page,
-    Status,
-    Timeline,
-)
-from mnemic.projections.descent.descent import check_page, listed
-from mnemic.projections.descent.lineage import FOLLOWED_KINDS, Lineage
-from mnemic.projections.descent.selection import Selection
-from mnemic.projections.frontier.queue import frontier
-from mnemic.projections.listing import (
-    analogies as analogy_listing,
-)
-from mnemic.projections.listing import (
-    blocks,
-    compositions,
-    differences,
-)
-from mnemic.projections.listing import (
-    timeline as timeline_listing,
-)
+from mnemic.projections.listing import blocks
 from mnemic.projections.view import View, as_of
 from mnemic.projections.view.block_results import block_result, find
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import (
+        Analogy,
+        Block,
+        ComposedNeighbour,
+        Composition,
+        Descent,
+        DiffResult,
+        Edge,
+        Frontier,
+        LogEntry,
+        Page,
+        Status,
+        Timeline,
+    )
 
 
 class Queries(ABC):
@@ -135,6 +121,8 @@ class Queries(ABC):
         Raises:
             CompositionNotFound: No composition has this id.
         """
+        from mnemic.projections.listing import compositions
+
         return compositions.composition(self._view(), composition_id)
 
     @operation("GET ./compositions", "Compositions")
@@ -148,6 +136,8 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
+        from mnemic.projections.listing import compositions
+
         return compositions.listed(self._view(), block=of, limit=limit)
 
     @operation("GET ./blocks/{block_id}/composed-with", "Compositions")
@@ -161,6 +151,8 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
+        from mnemic.projections.listing import compositions
+
         return compositions.neighbours(self._view(), block_id, limit=limit)
 
     @operation("GET ./blocks/{block_id}/analogies", "Compositions")
@@ -175,7 +167,9 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
-        return analogy_listing.analogies(self._view(), block_id, limit=limit)
+        from mnemic.projections.listing import analogies
+
+        return analogies.analogies(self._view(), block_id, limit=limit)
 
     @operation("GET ./blocks/{block_id}/compare/{other_id}", "Compositions")
     def compare(self, block_id: str, other_id: str) -> Analogy:
@@ -184,7 +178,9 @@ class Queries(ABC):
         Raises:
             BlockNotFound: One was not learned by now.
         """
-        return analogy_listing.compare(self._view(), block_id, other_id)
+        from mnemic.projections.listing import analogies
+
+        return analogies.compare(self._view(), block_id, other_id)
 
     @operation("GET ./frontier", "Compositions")
     def frontier(
@@ -211,6 +207,8 @@ class Queries(ABC):
             FieldRefused: An argument is invalid.
             DecisionNotFound: No recorded recall has this id.
         """
+        from mnemic.projections.frontier.queue import frontier
+
         now = then = self._view()
         if decision is not None:
             then = decision_records.view_before(self._space, now, decision)
@@ -240,6 +238,8 @@ class Queries(ABC):
             FieldRefused: A point or the limit is invalid, or *after* is the earlier one.
             PointOutOfRange, DecisionNotFound: There is no such point.
         """
+        from mnemic.projections.listing import differences
+
         now = self._view()
         points = [
             view_of_point(self._space, now, name, point)
@@ -262,7 +262,9 @@ class Queries(ABC):
         Raises:
             FieldRefused: An argument is invalid.
         """
-        return timeline_listing.timeline(self._view(), bins=bins, after=after, limit=limit)
+        from mnemic.projections.listing import timeline
+
+        return timeline.timeline(self._view(), bins=bins, after=after, limit=limit)
 
     @operation("POST ./descent", "The past")
     def descent(
@@ -286,6 +288,11 @@ class Queries(ABC):
                 cannot be read.
             BlockNotFound: A selected block was not learned by now.
         """
+        from mnemic.adapters.inprocess.replay import reevaluation
+        from mnemic.projections.descent.descent import check_page, listed
+        from mnemic.projections.descent.lineage import FOLLOWED_KINDS, Lineage
+        from mnemic.projections.descent.selection import Selection
+
         selection = Selection.parse(selector)
         check_page(limit, after)
         view = self._view()
@@ -312,6 +319,8 @@ class Queries(ABC):
         Raises:
             BlockNotFound: It was not learned by now.
         """
+        from mnemic.adapters.inprocess import history
+
         view = self._view()
         if of is not None:
             return history.behind(self._space, view, of, limit=limit)
@@ -320,6 +329,8 @@ class Queries(ABC):
     @operation("GET ./log", "The past")
     def log(self, *, after: int = -1, limit: int = 100) -> tuple[LogEntry, ...]:
         """Return up to *limit* events after version *after*, in order."""
+        from mnemic.adapters.inprocess import history
+
         upto = self._view().version
         found = history.entries(self._space, after=after, limit=limit)
         return tuple(entry for entry in found if entry.version <= upto)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from mnemic.adapters.inprocess.argument_limits import check
 from mnemic.adapters.inprocess.batch_items import batch_item
-from mnemic.kernel.decisions.connecting import Assertion, Connected
-from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX, Feedback
 from mnemic.kernel.decisions.learning import Learned
 from mnemic.kernel.decisions.restatement import CONTRADICTS
 from mnemic.kernel.errors import FieldRefused, Refused
@@ -23,19 +22,20 @@ from mnemic.kernel.model import identity
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results import (
-    ConnectResult,
-    ConnectsResult,
     ContradictedPair,
-    DisplacedEdge,
     LearnManyResult,
     LearnResult,
     OutcomeResult,
     Refusal,
-    RefusedEdge,
     Replacement,
     unit,
 )
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.decisions.connecting import Assertion, Connected
+    from mnemic.kernel.decisions.feedback import Feedback
+    from mnemic.kernel.results import ConnectResult, ConnectsResult, DisplacedEdge
 
 DEFERRED = (
     "Both ends or one are full and nothing may make way. The connection waits; curate() admits it "
@@ -124,6 +124,8 @@ def contradictions(links: Iterable[Link]) -> list[ContradictedPair]:
 
 def displaced_results(view: View, displaced: Iterable[EdgeFacts]) -> tuple[DisplacedEdge, ...]:
     """Return displaced edges with the ids they had."""
+    from mnemic.kernel.results import DisplacedEdge
+
     results = []
     for edge in displaced:
         low, high = identity.pair(view.id(edge.source), view.id(edge.target))
@@ -141,6 +143,8 @@ def connect_result(view: View, assertion: Assertion, connected: Connected) -> Co
         assertion: As given by the caller.
         connected: What it did.
     """
+    from mnemic.kernel.results import ConnectResult
+
     displaced = displaced_results(view, connected.displaced)
     return ConnectResult(
         source_id=BlockId(assertion.source),
@@ -158,6 +162,8 @@ def connect_result(view: View, assertion: Assertion, connected: Connected) -> Co
 
 def asserted(given: object) -> Assertion | Refused:
     """Return one item of a batch as an assertion, or the refusal if it is invalid."""
+    from mnemic.kernel.decisions.connecting import Assertion
+
     try:
         if isinstance(given, Assertion):
             check("an edge", given)
@@ -177,6 +183,9 @@ def connects_result(
         assertions: As given, or the refusal of an invalid item.
         decided: One decision or refusal for each.
     """
+    from mnemic.kernel.decisions.connecting import Assertion
+    from mnemic.kernel.results import ConnectsResult, RefusedEdge
+
     results, errors = [], []
     for position, (assertion, each) in enumerate(zip(assertions, decided, strict=True)):
         if isinstance(each, Refused):
@@ -205,6 +214,8 @@ def connects_result(
 
 
 def _end(assertion: Assertion | Refused, name: str) -> str | None:
+    from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX
+
     given = getattr(assertion, name, None)
     return given[:ID_LENGTH_MAX] if isinstance(given, str) else None
 
@@ -223,6 +234,8 @@ def outcome_result(
         refused: The blocks that could not.
         displaced: The edges that made room.
     """
+    from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX
+
     places: dict[str, int] = {}
     for position, block in enumerate(feedback.block_ids):
         places.setdefault(str(block)[:ID_LENGTH_MAX], position)

@@ -6,13 +6,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from attrs import evolve
 
 from mnemic.adapters.ann.graphs import Retriever
 from mnemic.adapters.checkpoints.directory import Wanted
-from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
@@ -32,11 +31,9 @@ from mnemic.adapters.inprocess.operations.references import ReferenceOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.registry import implements_operations, operation
-from mnemic.adapters.inprocess.replay.reevaluation import versions
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.decisions.space import (
     decide_adopt_policy,
     decide_end_session,
@@ -66,9 +63,12 @@ from mnemic.kernel.ports import (
     Store,
     TokenCounter,
 )
-from mnemic.kernel.results import CurateResult, SessionResult, Status, Verification
+from mnemic.kernel.results import CurateResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import SessionResult, Status, Verification
 
 EARLY_ALERT = "this is the state before version"
 """Beginning of the alert of a log that was opened read-only and cannot be read to its end."""
@@ -287,6 +287,9 @@ class SyncMemory(
         return Outcome(recorded.session_id, row.first, row.last, ())
 
     def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:
+        from mnemic.adapters.inprocess.replay.reevaluation import versions
+        from mnemic.kernel.results import SessionResult
+
         space = self._space
         now = space.view()
         timeline = now.state.timeline
@@ -317,6 +320,8 @@ class SyncMemory(
     @operation("POST ./curate", "Upkeep", "write", destructive=True, same_twice=True)
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Archive what faded, admit pending connections, and reinforce what matters."""
+        from mnemic.kernel.decisions.curating import decide_curate
+
         outcome = self._open().prepared(Command("curate", {}, command_id), decide_curate)
         event = first_of(outcome.events, Curated)
         if event is None:
@@ -401,4 +406,6 @@ class SyncMemory(
     @operation("POST ./verify", "The past")
     def verify(self, progress: Progress | None = None) -> Verification:
         """Walk the whole log and check every digest, every event and every payload."""
+        from mnemic.adapters.inprocess import history
+
         return history.verify(self._open(), progress)

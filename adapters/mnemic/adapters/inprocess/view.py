@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
 from mnemic.adapters.inprocess.engine.embedding import question_vector
@@ -12,24 +12,12 @@ from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.recall import decision_records, recalling
-from mnemic.adapters.inprocess.recall.references import (
-    Asked,
-    checked_depth,
-    checked_request,
-    reference,
-)
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
-from mnemic.kernel.results import (
-    DeepReference,
-    Detail,
-    RecallResult,
-    checked_detail,
-    detailed,
-)
+from mnemic.kernel.results import Detail, RecallResult, checked_detail, detailed
 from mnemic.kernel.scope import checked_scope
 from mnemic.kernel.timestamps import instant
-from mnemic.projections.references.evidence import DEPTH
+from mnemic.projections.references import DEPTH
 from mnemic.projections.retrieval import recorded_recalls
 from mnemic.projections.retrieval.request import (
     Request,
@@ -38,6 +26,9 @@ from mnemic.projections.retrieval.request import (
     within_scope,
 )
 from mnemic.projections.view import View, as_of
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import DeepReference
 
 HOURS_MAX = 1e9
 """More active hours than any log will see; keeps microseconds within 64 bits."""
@@ -125,6 +116,13 @@ class SyncView(Queries):
         Raises:
             FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
+        from mnemic.adapters.inprocess.recall.references import (
+            Asked,
+            checked_depth,
+            checked_request,
+            reference,
+        )
+
         request, depth = checked_request(query, self._scope), checked_depth(depth)
         adopted = self._view().embedder
         asked = Asked(

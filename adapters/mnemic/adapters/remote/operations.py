@@ -23,6 +23,7 @@ from mnemic.adapters.inprocess.registry import (
     declarations,
     implementation,
 )
+from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.remote.forms import (
@@ -35,6 +36,8 @@ from mnemic.adapters.remote.forms import (
     Selector,
     Signed,
 )
+from mnemic.kernel import results
+from mnemic.kernel.decisions import composing, connecting
 from mnemic.kernel.policy import Policy
 
 REQUIRED = inspect.Parameter.empty
@@ -174,4 +177,10 @@ def _parameters(
 
 def _names(call: Callable[..., Any]) -> dict[str, Any]:
     """Return the names that annotations may use: some are imported for type checkers only."""
-    return {"Policy": Policy, **getattr(call, "__globals__", {})}
+    results_by_name = {name: getattr(results, name) for name in results.__all__}
+    late = (composing.MemberSpec, connecting.Assertion, PlottedBacktest, Policy)
+    return {
+        **results_by_name,
+        **{each.__name__: each for each in late},
+        **getattr(call, "__globals__", {}),
+    }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
 from mnemic.adapters.stores.addresses import IN_MEMORY, Address, is_file, is_server
-from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
 from mnemic.kernel.ports import Store
 
@@ -77,6 +76,8 @@ def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
             f"synchronous must be full or normal, got {synchronous!r}", field="synchronous"
         )
     if str(address) == IN_MEMORY:
+        from mnemic.adapters.stores.memory import MemoryStore
+
         return MemoryStore()
     if is_server(address):
         return _open_server(address, synchronous=synchronous, read_only=read_only)

@@ -2,135 +2,140 @@
 
 Field names follow the seeds' result types; fields are added, never removed. Scores, which are
 integers of nano-units internally, are numbers in [0, 1] here, exact to nine decimals.
+
+A class is imported when it is first asked for: making them all takes a tenth of a second, and a
+process that only learns and recalls uses few.
 """
 
 from __future__ import annotations
 
-from mnemic.kernel.results.backtests import (
-    RECORDED,
-    Backtest,
-    Corrected,
-    Estimate,
-    Gap,
-    PolicyScore,
-    Window,
-)
-from mnemic.kernel.results.blocks import (
-    NAMED_MAX,
-    Block,
-    ConsolidateResult,
-    ContradictedPair,
-    ErasureReceipt,
-    ForgetResult,
-    LearnManyResult,
-    LearnResult,
-    Origin,
-    Page,
-    ReembedResult,
-    Replacement,
-    ReviseResult,
-    RezoneResult,
-)
-from mnemic.kernel.results.chronicles import (
-    DiffPoint,
-    DiffResult,
-    EdgeChange,
-    EvidenceChange,
-    PolicyStep,
-    RevertConflict,
-    RevertResult,
-    Rezoned,
-    SessionSpan,
-    Timeline,
-    TimelineBin,
-)
-from mnemic.kernel.results.compositions import (
-    ComposedNeighbour,
-    ComposeResult,
-    Composition,
-    CompositionLabel,
-    CompositionMember,
-    LabelResult,
-)
-from mnemic.kernel.results.core_answers import (
-    DETAILS,
-    CoreBlock,
-    CoreRecallResult,
-    CoreScoredBlock,
-    Detail,
-    checked_detail,
-    detailed,
-)
-from mnemic.kernel.results.descents import Descendant, Descent, QuarantineResult
-from mnemic.kernel.results.edges import (
-    Analogy,
-    ConnectByQueryResult,
-    ConnectResult,
-    ConnectsResult,
-    DisconnectResult,
-    DisplacedEdge,
-    Edge,
-    RefusedEdge,
-)
-from mnemic.kernel.results.exchange import (
-    ExportResult,
-    ForkResult,
-    ImportResult,
-    Receipt,
-    ReceiptCheck,
-    ReceiptDifference,
-    ReceiptRow,
-)
-from mnemic.kernel.results.explanations import (
-    BlockExplanation,
-    Explanation,
-    ProbabilityTerm,
-    WhyNot,
-)
-from mnemic.kernel.results.frontier import (
-    Calibration,
-    ClassicCandidate,
-    Frontier,
-    FrontierCandidate,
-)
-from mnemic.kernel.results.guides import GuideCard, GuideIndex
-from mnemic.kernel.results.recalls import (
-    CalibrateResult,
-    Contribution,
-    Difference,
-    Dropped,
-    RecallResult,
-    ReplayResult,
-    ScoredBlock,
-    SuggestedConnection,
-)
-from mnemic.kernel.results.references import (
-    ClaimConflict,
-    Contradiction,
-    DeepReference,
-    ReferencedBlock,
-    Superseded,
-)
-from mnemic.kernel.results.replays import Move, ReplaySummary, Shift, SuspectCount, WhatIf
-from mnemic.kernel.results.shape import (
-    Refusal,
-    Result,
-    plural,
-    unit,
-)
-from mnemic.kernel.results.spaces import (
-    Checkpoint,
-    DropCheckpointsResult,
-    LogEntry,
-    Search,
-    SessionResult,
-    Status,
-    Verification,
-)
-from mnemic.kernel.results.upkeep import (
-    CurateResult,
-    OutcomeResult,
-)
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from mnemic.kernel.late_exports import late_export
+from mnemic.kernel.results.shape import Refusal, Result, plural, unit
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results.analogies import Analogy
+    from mnemic.kernel.results.backtests import (
+        RECORDED,
+        Backtest,
+        Corrected,
+        Estimate,
+        Gap,
+        PolicyScore,
+        Window,
+    )
+    from mnemic.kernel.results.blocks import (
+        NAMED_MAX,
+        Block,
+        ConsolidateResult,
+        ContradictedPair,
+        ErasureReceipt,
+        ForgetResult,
+        LearnManyResult,
+        LearnResult,
+        Origin,
+        Page,
+        ReembedResult,
+        Replacement,
+        ReviseResult,
+        RezoneResult,
+    )
+    from mnemic.kernel.results.chronicles import (
+        DiffPoint,
+        DiffResult,
+        EdgeChange,
+        EvidenceChange,
+        PolicyStep,
+        RevertConflict,
+        RevertResult,
+        Rezoned,
+        SessionSpan,
+        Timeline,
+        TimelineBin,
+    )
+    from mnemic.kernel.results.compositions import (
+        ComposedNeighbour,
+        ComposeResult,
+        Composition,
+        CompositionLabel,
+        CompositionMember,
+        LabelResult,
+    )
+    from mnemic.kernel.results.core_answers import (
+        DETAILS,
+        CoreBlock,
+        CoreRecallResult,
+        CoreScoredBlock,
+        Detail,
+        checked_detail,
+        detailed,
+    )
+    from mnemic.kernel.results.descents import Descendant, Descent, QuarantineResult
+    from mnemic.kernel.results.edges import (
+        ConnectByQueryResult,
+        ConnectResult,
+        ConnectsResult,
+        DisconnectResult,
+        DisplacedEdge,
+        Edge,
+        RefusedEdge,
+    )
+    from mnemic.kernel.results.exchange import (
+        ExportResult,
+        ForkResult,
+        ImportResult,
+        Receipt,
+        ReceiptCheck,
+        ReceiptDifference,
+        ReceiptRow,
+    )
+    from mnemic.kernel.results.explanations import (
+        BlockExplanation,
+        Explanation,
+        ProbabilityTerm,
+        WhyNot,
+    )
+    from mnemic.kernel.results.frontier import (
+        Calibration,
+        ClassicCandidate,
+        Frontier,
+        FrontierCandidate,
+    )
+    from mnemic.kernel.results.guides import GuideCard, GuideIndex
+    from mnemic.kernel.results.recalls import (
+        CalibrateResult,
+        Contribution,
+        Difference,
+        Dropped,
+        RecallResult,
+        ReplayResult,
+        ScoredBlock,
+        SuggestedConnection,
+    )
+    from mnemic.kernel.results.references import (
+        ClaimConflict,
+        Contradiction,
+        DeepReference,
+        ReferencedBlock,
+        Superseded,
+    )
+    from mnemic.kernel.results.replays import Move, ReplaySummary, Shift, SuspectCount, WhatIf
+    from mnemic.kernel.results.spaces import (
+        Checkpoint,
+        DropCheckpointsResult,
+        LogEntry,
+        Search,
+        SessionResult,
+        Status,
+        Verification,
+    )
+    from mnemic.kernel.results.upkeep import (
+        CurateResult,
+        OutcomeResult,
+    )
 
 __all__ = [
     "DETAILS",
@@ -238,3 +243,45 @@ __all__ = [
     "plural",
     "unit",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return late_export(name, of=__name__, exported=__all__, modules=_modules())
+
+
+def _modules() -> Iterator[ModuleType]:
+    """Import and yield the modules one by one; those that most processes need come first."""
+    from mnemic.kernel.results import blocks
+
+    yield blocks
+    from mnemic.kernel.results import recalls
+
+    yield recalls
+    from mnemic.kernel.results import core_answers
+
+    yield core_answers
+    from mnemic.kernel.results import upkeep
+
+    yield upkeep
+    from mnemic.kernel.results import spaces
+
+    yield spaces
+    from mnemic.kernel.results import edges
+
+    yield edges
+    from mnemic.kernel.results import (
+        analogies,
+        backtests,
+        chronicles,
+        compositions,
+        descents,
+        exchange,
+        explanations,
+        frontier,
+        guides,
+        references,
+        replays,
+    )
+
+    yield from (analogies, backtests, chronicles, compositions, descents, exchange)
+    yield from (explanations, frontier, guides, references, replays)

@@ -212,7 +212,7 @@ class _Edges:
     """Whether its relation has no direction."""
 
     def at(self, places: Ints) -> _Edges:
-        return _Edges(**{name: getattr(self, name)[places] for name in self.__annotations__})
+        return _Edges(**{name: getattr(self, name)[places] for name in type(self).__annotations__})
 
     def tied(self, count: int) -> Tied:
         return Tied(keys=self.low * count + self.high, weights=np.where(self.typed, NANO, 0))

@@ -92,7 +92,7 @@ class Scored:
 
     def at(self, places: Ints) -> Scored:
         """Return some of the pairs, in the order of *places*."""
-        return Scored(**{name: getattr(self, name)[places] for name in self.__annotations__})
+        return Scored(**{name: getattr(self, name)[places] for name in type(self).__annotations__})
 
 
 @frozen(kw_only=True, eq=False)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from mnemic.kernel import results as kernel_results
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText, Remark
-from mnemic.kernel.results import Block, Edge, Page, Status, unit
+from mnemic.kernel.results import Block, unit
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import block_result, edge_result, find
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Edge, Page, Status
 
 PAGE_LIMIT = 1000
 """Maximum number of blocks in one page."""
@@ -86,9 +92,9 @@ def blocks(  # a query has one argument per filter
         if not _said(view, number, author, thread):
             continue
         if len(items) == limit:
-            return Page(items=tuple(items), next_after=items[-1].learned_version)
+            return kernel_results.Page(items=tuple(items), next_after=items[-1].learned_version)
         items.append(block_result(view, number))
-    return Page(items=tuple(items))
+    return kernel_results.Page(items=tuple(items))
 
 
 def _check_words(**given: object) -> None:
@@ -117,7 +123,7 @@ def status(view: View, space: str) -> Status:
         alerts.append(f"{pending} connections wait for room: run curate() or raise degree_cap")
     if timeline.space_erased is not None and timeline.space_erased <= version:
         alerts.append("the space was erased")
-    return Status(
+    return kernel_results.Status(
         space=space,
         version=version,
         hour=view.point.hour,
@@ -154,7 +160,7 @@ def pending_connections(view: View) -> tuple[Edge, ...]:
     for waiting in view.waiting_connections():
         note = view.state.graph.notes[waiting.note] if waiting.note >= 0 else None
         results.append(
-            Edge(
+            kernel_results.Edge(
                 source_id=view.id(waiting.source),
                 target_id=view.id(waiting.target),
                 relation=waiting.relation,

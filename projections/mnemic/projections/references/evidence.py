@@ -32,7 +32,6 @@ from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.retrieval.retention import memory_of, retrievability
 from mnemic.projections.view import View
 
-DEPTH: Final = 20
 DEPTH_MIN: Final = 5
 DEPTH_MAX: Final = 50
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mnemic.kernel import results as kernel_results
 from mnemic.kernel.decisions.degree_cap import effective_now
 from mnemic.kernel.errors import BlockNotFound
 from mnemic.kernel.model.blocks import STATUSES
@@ -16,11 +17,14 @@ from mnemic.kernel.numeric.arithmetic import (
     decayed,
     share,
 )
-from mnemic.kernel.results import Block, Edge, Origin, unit
+from mnemic.kernel.results import Block, Origin, unit
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.blocks.catalogue import REASONS
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Edge
 
 
 def block_result(view: View, number: int) -> Block:
@@ -95,7 +99,7 @@ def find(view: View, block_id: str) -> int:
 
 def edge_result(view: View, edge: EdgeFacts) -> Edge:
     """Return one edge of a view."""
-    return Edge(
+    return kernel_results.Edge(
         source_id=view.id(edge.source),
         target_id=view.id(edge.target),
         relation=edge.relation,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -11,7 +12,16 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import plain
 from mnemic.adapters.cli.render.tables import short_id, table, words
-from mnemic.kernel.results import Backtest, Estimate, Gap, Move, PolicyScore, WhatIf
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import (
+        Backtest,
+        Estimate,
+        Gap,
+        Move,
+        PolicyScore,
+        WhatIf,
+    )
 
 STYLES = {"entered": "green", "left": "red", "moved": "yellow", "stayed": "dim"}
 SHIFTS_SHOWN = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -17,17 +18,19 @@ from mnemic.adapters.cli.render.tables import (
 )
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.rendering import labelled
-from mnemic.kernel.results import (
-    Block,
-    CompositionLabel,
-    DiffResult,
-    Edge,
-    EdgeChange,
-    EvidenceChange,
-    PolicyStep,
-    RevertResult,
-    Timeline,
-)
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import (
+        Block,
+        CompositionLabel,
+        DiffResult,
+        Edge,
+        EdgeChange,
+        EvidenceChange,
+        PolicyStep,
+        RevertResult,
+        Timeline,
+    )
 
 BAR = 16
 """Characters of the longest bar: what 80 columns leave next to hours in the thousands."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -17,7 +18,13 @@ from mnemic.adapters.cli.render.tables import (
     words,
     written,
 )
-from mnemic.kernel.results import Contradiction, DeepReference, ReferencedBlock
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import (
+        Contradiction,
+        DeepReference,
+        ReferencedBlock,
+    )
 
 STYLES = {
     "primary": "bold",

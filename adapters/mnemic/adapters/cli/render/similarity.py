@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -16,7 +17,13 @@ from mnemic.adapters.cli.render.tables import (
     words,
 )
 from mnemic.kernel.rendering import labelled
-from mnemic.kernel.results import Analogy, Block, Edge
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import (
+        Analogy,
+        Block,
+        Edge,
+    )
 
 KINDS = {
     "literal": "similar in structure and in content",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -14,24 +15,26 @@ from mnemic.adapters.cli.invocation.context import plain, shown
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.model.texts import ERASED, LOST, placeholder
 from mnemic.kernel.rendering import TRUSTED, labelled, quoting
-from mnemic.kernel.results import (
-    Block,
-    Checkpoint,
-    ConnectByQueryResult,
-    Contribution,
-    Difference,
-    Dropped,
-    Edge,
-    Explanation,
-    LogEntry,
-    Page,
-    RecallResult,
-    ReferencedBlock,
-    ScoredBlock,
-    Status,
-    SuggestedConnection,
-    plural,
-)
+from mnemic.kernel.results import plural
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import (
+        Block,
+        Checkpoint,
+        ConnectByQueryResult,
+        Contribution,
+        Difference,
+        Dropped,
+        Edge,
+        Explanation,
+        LogEntry,
+        Page,
+        RecallResult,
+        ReferencedBlock,
+        ScoredBlock,
+        Status,
+        SuggestedConnection,
+    )
 
 BAR_LENGTH = 16
 """Cells of the bar for a contribution of the largest weight."""

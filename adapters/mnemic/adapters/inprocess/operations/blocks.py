@@ -17,12 +17,6 @@ from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import learn_many_result, learn_results
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.decisions.archiving import (
-    decide_erase,
-    decide_forget,
-    decide_revise,
-    decide_rezone,
-)
 from mnemic.kernel.decisions.learning import Lesson, decide_learn, decide_learn_many
 from mnemic.kernel.decisions.space import decide_erase_space
 from mnemic.kernel.errors import FieldRefused, Refused
@@ -195,6 +189,8 @@ class BlockOperations(Host):
         Raises:
             BlockNotFound, BlockNotActive, FieldRefused, ContentEmpty, ContentTooLong: See each.
         """
+        from mnemic.kernel.decisions.archiving import decide_revise
+
         arguments = {"block_id": block_id, "content": content, "reason": reason}
         outcome = self._open().execute(
             Command("revise", arguments, command_id),
@@ -219,6 +215,8 @@ class BlockOperations(Host):
         Raises:
             BlockNotFound: It was never learned.
         """
+        from mnemic.kernel.decisions.archiving import decide_forget
+
         arguments = {"block_id": block_id, "reason": reason}
         outcome = self._open().execute(
             Command("forget", arguments, command_id),
@@ -248,6 +246,8 @@ class BlockOperations(Host):
             LogCorrupt: The log is damaged in the part that a checkpoint replaced on opening. An
                 erasure removes the checkpoints, and nothing after the damage would be left.
         """
+        from mnemic.kernel.decisions.archiving import decide_erase
+
         ids = _named(block_ids)
         arguments = {"block_id": ids[0]} if len(ids) == 1 else {"block_ids": ids}
         self._open().log_state.check_foldable()
@@ -317,6 +317,8 @@ class BlockOperations(Host):
         Raises:
             BlockNotFound, BlockNotActive, FieldRefused: See each.
         """
+        from mnemic.kernel.decisions.archiving import decide_rezone
+
         arguments = {"block_id": block_id, "zone": zone, "reason": reason}
         outcome = self._open().execute(
             Command("rezone", arguments, command_id),

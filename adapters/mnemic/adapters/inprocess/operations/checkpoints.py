@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from attrs import evolve
 
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.errors import CheckpointsOff, StoreBusy
-from mnemic.kernel.results import Checkpoint, DropCheckpointsResult, Status
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Checkpoint, DropCheckpointsResult, Status
 
 TRIES = 10
 """Attempts at writing a checkpoint; each fails if text is erased while it is written."""
@@ -59,6 +63,8 @@ class CheckpointOperations(Host):
             CheckpointsOff: There is no directory for checkpoints.
             StoreFailed: One cannot be removed.
         """
+        from mnemic.kernel.results import DropCheckpointsResult
+
         space = self._open()
         space.check_writable()
         writer = space.log_state.checkpoint_writer

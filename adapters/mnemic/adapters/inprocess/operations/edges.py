@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall import match_by_query
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import (
     asserted,
@@ -18,24 +17,21 @@ from mnemic.adapters.inprocess.results import (
     connects_result,
 )
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.batch_connect import decide_connects
-from mnemic.kernel.decisions.connecting import (
-    Assertion,
-    decide_connect,
-    decide_disconnect,
-)
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.events import EdgeDisconnected
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.results import (
-    ConnectByQueryResult,
-    ConnectResult,
-    ConnectsResult,
-    DisconnectResult,
-    unit,
-)
+from mnemic.kernel.results import unit
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.decisions.connecting import Assertion
+    from mnemic.kernel.results import (
+        ConnectByQueryResult,
+        ConnectResult,
+        ConnectsResult,
+        DisconnectResult,
+    )
 
 BATCH_MAX = 1000
 """Edges of one ``connects``."""
@@ -72,6 +68,8 @@ class EdgeOperations(Host):
             SelfLoop, BlockNotFound, BlockNotActive, WeightOutOfRange, EdgeExists, NoteTooLong,
             UnknownIfExists: See each.
         """
+        from mnemic.kernel.decisions.connecting import Assertion, decide_connect
+
         assertion = Assertion(
             source=source,
             target=target,
@@ -105,6 +103,8 @@ class EdgeOperations(Host):
         Raises:
             FieldRefused: Too many at once, or one edge instead of a list.
         """
+        from mnemic.kernel.decisions.batch_connect import decide_connects
+
         assertions = _assertions(edges)
 
         def decide(view: View, at: Instant) -> Decision[ConnectsResult]:
@@ -157,6 +157,8 @@ class EdgeOperations(Host):
             UnknownIfExists, EmbedderMismatch, VectorRefused: See each.
         """
         space = self._open()
+        from mnemic.adapters.inprocess.recall import match_by_query
+
         request = match_by_query.Request(
             source_query=source_query,
             target_query=target_query,
@@ -194,6 +196,9 @@ class EdgeOperations(Host):
         Raises:
             SelfLoop, BlockNotFound, NoteTooLong: See each.
         """
+        from mnemic.kernel.decisions.connecting import decide_disconnect
+        from mnemic.kernel.results import DisconnectResult
+
         arguments = {"ends": (source, target), "guard": guard_relation, "reason": reason}
         outcome = self._open().execute(
             Command("disconnect", arguments, command_id),
@@ -217,6 +222,8 @@ def _assertions(edges: object) -> list[Assertion | Refused]:
     Raises:
         FieldRefused: It is not a list, or too long.
     """
+    from mnemic.kernel.decisions.connecting import Assertion
+
     if isinstance(edges, str | bytes | Mapping | Assertion) or not isinstance(edges, Iterable):
         raise FieldRefused(
             f"connects takes a list of edges, got {edges!r:.100}",
@@ -235,6 +242,8 @@ def _assertions(edges: object) -> list[Assertion | Refused]:
 
 def _identifying(assertion: Assertion | Refused) -> dict[str, Any]:
     """Return the arguments that identify one edge of a batch."""
+    from mnemic.kernel.decisions.connecting import Assertion
+
     if isinstance(assertion, Assertion):
         return asdict(assertion, recurse=False)
     return assertion.to_dict()

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
-from mnemic.adapters.inprocess.replay import backtest as backtest_engine
-from mnemic.adapters.inprocess.replay import calibration
-from mnemic.adapters.inprocess.replay import what_if as what_if_engine
-from mnemic.adapters.inprocess.replay.backtest import Plan, Progress
-from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, tally
-from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
-from mnemic.adapters.inprocess.replay.what_if import Supposition
 from mnemic.adapters.inprocess.view import HOURS_MAX
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.space import decide_adopt_policy
@@ -24,11 +18,13 @@ from mnemic.kernel.errors import FieldRefused, PolicyRefused
 from mnemic.kernel.model.identity import PolicyId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.results import RECORDED, CalibrateResult, WhatIf
 from mnemic.kernel.timestamps import Instant
-from mnemic.projections.descent.selection import Selection
-from mnemic.projections.evaluation import platt
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess.replay.calibration import Fit
+    from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
+    from mnemic.kernel.results import CalibrateResult, WhatIf
 
 POLICIES_MAX = 100
 DIGITS = 6
@@ -75,7 +71,10 @@ class ExperimentOperations(Host):
             FieldRefused, PolicyRefused, FrameUnknown: A changed input is invalid.
             EmbedderMismatch, VectorRefused: The model of that time is not available for *query*.
         """
-        supposed = Supposition(
+        from mnemic.adapters.inprocess.replay import what_if as what_if_engine
+        from mnemic.projections.descent.selection import Selection
+
+        supposed = what_if_engine.Supposition(
             policy=policy,
             query=query,
             frame=frame,
@@ -121,6 +120,9 @@ class ExperimentOperations(Host):
             PolicyRefused: One is not a policy, or two share a name.
             FieldRefused: An argument is invalid; the error names it.
         """
+        from mnemic.adapters.inprocess.replay import backtest as backtest_engine
+        from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, tally
+
         named = _named(policies)
         from_us = _hours("from_", 0.0 if from_ is None else from_)
         to_us = _hours("to", HOURS_MAX if to is None else to)
@@ -133,7 +135,7 @@ class ExperimentOperations(Host):
             )
         if type(seed) is not int:
             raise FieldRefused(f"seed must be a whole number, got {seed!r}", field="seed")
-        plan = Plan(
+        plan = backtest_engine.Plan(
             names=tuple(named),
             policies=tuple(named.values()),
             from_us=from_us,
@@ -159,6 +161,7 @@ class ExperimentOperations(Host):
         Raises:
             TooFewOutcomes: There are fewer than 50 judged blocks, or fewer than 10 of one kind.
         """
+        from mnemic.adapters.inprocess.replay import calibration
 
         def decide(view: View, _: Instant) -> Decision[Any]:
             fit = calibration.fitted(
@@ -172,7 +175,10 @@ class ExperimentOperations(Host):
         return _calibrated(*outcome.result)
 
 
-def _calibrated(fit: calibration.Fit, before: PolicyId) -> CalibrateResult:
+def _calibrated(fit: Fit, before: PolicyId) -> CalibrateResult:
+    from mnemic.kernel.results import CalibrateResult
+    from mnemic.projections.evaluation import platt
+
     judged, useful = fit.judged, sum(fit.judged.useful)
     after = [fit.scaling(each) for each in judged.odds]
     return CalibrateResult(
@@ -195,6 +201,8 @@ def _named(policies: object) -> dict[str, Policy]:
     Raises:
         PolicyRefused: One is not a policy, two share a name, or there are too many.
     """
+    from mnemic.kernel.results import RECORDED
+
     if isinstance(policies, Policy):
         policies = [policies]
     if isinstance(policies, Mapping):

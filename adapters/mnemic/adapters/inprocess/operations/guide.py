@@ -7,11 +7,10 @@ it and when not, its cost and what comes next, and replaces what it words better
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
-from typing import Any, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from mnemic.adapters.docstrings import docstring, plainly
 from mnemic.adapters.inprocess.registry import (
@@ -21,7 +20,11 @@ from mnemic.adapters.inprocess.registry import (
     operation,
 )
 from mnemic.kernel.errors import GuideUnknown
-from mnemic.kernel.results import GuideCard, GuideIndex
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import GuideCard, GuideIndex
+
+WORDED: Final = Path(__file__).with_name("guides.toml")
 
 
 class Guided:
@@ -46,6 +49,8 @@ class Guided:
         Raises:
             GuideUnknown: No operation is called that.
         """
+        from mnemic.kernel.results import GuideIndex
+
         cards = _cards()
         if name is None:
             return GuideIndex(cards=tuple(cards.values()))
@@ -65,12 +70,15 @@ guide = Guided.guide
 
 @cache
 def _cards() -> dict[str, GuideCard]:
-    page = resources.files("mnemic.adapters.inprocess.operations") / "guides.toml"
-    worded = tomllib.loads(page.read_text(encoding="utf-8"))
+    import tomllib
+
+    worded = tomllib.loads(WORDED.read_text(encoding="utf-8"))
     return {name: _card(name, worded.get(name, {})) for name in [*worded, *declarations()]}
 
 
 def _card(name: str, worded: Mapping[str, Any]) -> GuideCard:
+    from mnemic.kernel.results import GuideCard
+
     of = implementing_class()
     call, place = implementation(of, name), inspect.getattr_static(of, name)
     owner = f"{of.__name__}." if isinstance(place, classmethod) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
@@ -12,23 +12,18 @@ from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.composing import (
-    Composition,
-    LabelSpec,
-    MemberSpec,
-    decide_compose,
-    decide_label,
-    decide_retract,
-)
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import BlocksComposed
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.identity import CompositionId, LabelId
-from mnemic.kernel.results import ComposeResult, LabelResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.ledger.ledger import Composed
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.decisions.composing import MemberSpec
+    from mnemic.kernel.results import ComposeResult, LabelResult
 
 
 class LedgerOperations(Host):
@@ -75,6 +70,9 @@ class LedgerOperations(Host):
         Raises:
             FieldRefused, BlockNotFound, CompositionExists: See each.
         """
+        from mnemic.kernel.decisions.composing import Composition, decide_compose
+        from mnemic.kernel.results import ComposeResult
+
         composition = Composition(
             members=_members(members),
             composition_id=composition_id,
@@ -126,6 +124,9 @@ class LedgerOperations(Host):
         Raises:
             CompositionNotFound, LabelUnsupported, FieldRefused, Forbidden: See each.
         """
+        from mnemic.kernel.decisions.composing import LabelSpec, decide_label
+        from mnemic.kernel.results import LabelResult
+
         spec = LabelSpec(
             composition_id=composition_id,
             label=label,
@@ -152,6 +153,9 @@ class LedgerOperations(Host):
         Raises:
             LabelNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
         """
+        from mnemic.kernel.decisions.composing import decide_retract
+        from mnemic.kernel.results import LabelResult
+
         arguments = {"label_id": label_id, "reason": reason}
         outcome = self._open().execute(
             Command("retract_label", arguments, command_id),
@@ -180,6 +184,8 @@ def _members(given: object) -> tuple[MemberSpec, ...]:
 
 
 def _spec(place: int, member: object) -> MemberSpec:
+    from mnemic.kernel.decisions.composing import MemberSpec
+
     if isinstance(member, MemberSpec):
         return member
     if isinstance(member, str):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.archiving import decide_quarantine
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import BlocksQuarantined
-from mnemic.kernel.results import QuarantineResult
 from mnemic.kernel.timestamps import Instant
-from mnemic.projections.descent.selection import Selection
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import QuarantineResult
 
 
 class QuarantineOperations(Host):
@@ -52,6 +52,10 @@ class QuarantineOperations(Host):
             BlockNotFound: A selected block was never learned.
             NoteTooLong: The reason is too long.
         """
+        from mnemic.kernel.decisions.archiving import decide_quarantine
+        from mnemic.kernel.results import QuarantineResult
+        from mnemic.projections.descent.selection import Selection
+
         if not isinstance(release, bool):
             raise FieldRefused(f"release must be true or false, got {release!r}", field="release")
         selection = Selection.parse(selector)

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
+from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall import decision_records, explanations, recalling
+from mnemic.adapters.inprocess.recall import decision_records, recalling
 from mnemic.adapters.inprocess.registry import operation
-from mnemic.adapters.inprocess.replay import replaying
 from mnemic.adapters.inprocess.results import displaced_results, outcome_result
 from mnemic.kernel.decision import Decision, first_of
-from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.events import OutcomeRecorded
 from mnemic.kernel.results import (
     Detail,
-    Explanation,
     OutcomeResult,
     RecallResult,
-    ReplayResult,
-    ReplaySummary,
-    WhyNot,
     checked_detail,
     detailed,
 )
 from mnemic.kernel.timestamps import Instant
-from mnemic.projections.descent.selection import Selection
-from mnemic.projections.listing import compositions
 from mnemic.projections.retrieval.request import (
     TOP_K_MAX,
     Request,
@@ -38,6 +31,9 @@ from mnemic.projections.retrieval.request import (
     within_scope,
 )
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Explanation, ReplayResult, ReplaySummary, WhyNot
 
 IDS_MAX = TOP_K_MAX
 """Blocks of one outcome: every pair of them gets an edge."""
@@ -163,6 +159,8 @@ class RecallOperations(Host):
             NothingToScore: None of blocks, decision and composition, or several.
             SignalOutOfRange, FieldRefused, DecisionNotFound, CompositionNotFound: See each.
         """
+        from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
+
         space = self._open()
         ids = _named(block_ids)
         if bool(ids) + (decision_id is not None) + (composition_id is not None) != 1:
@@ -173,6 +171,8 @@ class RecallOperations(Host):
             decided = decision_records.decision_name(recorded)
             ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
         elif composition_id is not None:
+            from mnemic.projections.listing import compositions
+
             composition = compositions.composition(self._view(), composition_id)
             composed = composition.id
             ids = [member.block_id for member in composition.members]
@@ -215,6 +215,8 @@ class RecallOperations(Host):
             DecisionNotFound, RecipeRetired: See each.
             FieldRefused: The block was not among those returned.
         """
+        from mnemic.adapters.inprocess.recall import explanations
+
         return explanations.explain(self._open(), self._models, decision_id, block_id)
 
     @operation("GET ./decisions/{decision_id}/why-not/{block_id}", "Decisions")
@@ -225,6 +227,8 @@ class RecallOperations(Host):
             DecisionNotFound, RecipeRetired: See each.
             BlockNotFound: No such block was ever learned.
         """
+        from mnemic.adapters.inprocess.recall import explanations
+
         return explanations.why_not(self._open(), self._models, decision_id, block_id)
 
     @operation("GET ./decisions/{decision_id}/replay", "Decisions")
@@ -234,6 +238,8 @@ class RecallOperations(Host):
         Raises:
             DecisionNotFound, RecipeRetired: See each.
         """
+        from mnemic.adapters.inprocess.replay import replaying
+
         return replaying.replay(self._open(), self._models, decision_id)
 
     @operation("POST ./decisions/replay", "Decisions")
@@ -243,7 +249,7 @@ class RecallOperations(Host):
         after: int | None = None,
         upto: int | None = None,
         without: Mapping[str, Any] | None = None,
-        progress: replaying.Progress | None = None,
+        progress: Progress | None = None,
     ) -> ReplaySummary:
         """Compute every past decision again from the state it read, and count the outcomes.
 
@@ -262,6 +268,9 @@ class RecallOperations(Host):
             BlockNotFound: A block to leave out was never learned.
             LogCorrupt: At the first decision that cannot be read.
         """
+        from mnemic.adapters.inprocess.replay import replaying
+        from mnemic.projections.descent.selection import Selection
+
         return replaying.replay_all(
             self._open(),
             self._models,

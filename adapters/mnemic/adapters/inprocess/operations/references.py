@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
@@ -21,27 +21,22 @@ from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall.references import (
-    Asked,
-    Doubts,
-    checked_depth,
-    checked_request,
-    doubts,
-    reference,
-)
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, HistoryReplaced, Refused, Unavailable
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.compositions import query_hash
 from mnemic.kernel.model.texts import CompositionText
 from mnemic.kernel.ports import CommandRow
-from mnemic.kernel.results import DeepReference, ReferencedBlock
 from mnemic.projections.ledger.ledger import Composed
-from mnemic.projections.references.disputes import Pair
-from mnemic.projections.references.evidence import DEPTH
+from mnemic.projections.references import DEPTH
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess.recall.references import Asked, Doubts
+    from mnemic.kernel.decisions.composing import Composition, MemberSpec
+    from mnemic.kernel.results import DeepReference, ReferencedBlock
+    from mnemic.projections.references.disputes import Pair
 
 MODE: Final = "deep_reference"
 GUIDANCE_PREVIEW: Final = 280
@@ -76,6 +71,14 @@ class ReferenceOperations(Host):
             FieldRefused: The query is blank or too long, or the depth is not a whole number.
             EmbedderMismatch, VectorRefused, CommandIdReused: See each.
         """
+        from mnemic.adapters.inprocess.recall.references import (
+            Asked,
+            checked_depth,
+            checked_request,
+            doubts,
+            reference,
+        )
+
         space, depth = self._open(), checked_depth(depth)
         request = checked_request(query, self._scope)
         command = Command(MODE, {"query": query, "depth": depth}, command_id)
@@ -129,6 +132,9 @@ def _recorded(space: SessionHandle, asked: Asked, command: Command) -> DeepRefer
 
     The answer is returned even if the record cannot be written.
     """
+    from mnemic.adapters.inprocess.recall.references import reference
+    from mnemic.kernel.decisions.composing import decide_compose
+
     answers: list[DeepReference] = []
 
     def decided(view: View, asked: Asked) -> Decision[DeepReference]:
@@ -162,6 +168,8 @@ def _recorded(space: SessionHandle, asked: Asked, command: Command) -> DeepRefer
 
 
 def _composition(answer: DeepReference, members: list[MemberSpec], asked: Asked) -> Composition:
+    from mnemic.kernel.decisions.composing import Composition
+
     # No text of a memory goes in here: these payloads stay when a member is erased.
     metadata: dict[str, Any] = {
         "intent": answer.intent,
@@ -187,6 +195,8 @@ def _composition(answer: DeepReference, members: list[MemberSpec], asked: Asked)
 
 def _members(answer: DeepReference) -> list[MemberSpec]:
     """Return the evidence, both sides of each contradiction and superseded blocks, each once."""
+    from mnemic.kernel.decisions.composing import MemberSpec
+
     parts = [(block, block.role, "evidence") for block in answer.evidence]
     for each in answer.contradictions:
         parts += [(side, "contradicting", "contradiction") for side in (each.stronger, each.weaker)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -15,26 +15,24 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
-from mnemic.adapters.inprocess.replay.replaying import replay as replay_again
 from mnemic.adapters.inprocess.view import view_at
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
-from mnemic.adapters.transfer import receipts
 from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
 from mnemic.adapters.transfer.copies.logs import fill, log_records
 from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
 from mnemic.adapters.transfer.destination import staged_space
-from mnemic.adapters.transfer.exports import importing, writer
-from mnemic.adapters.transfer.exports.manifest import Manifest
-from mnemic.adapters.transfer.exports.reader import Export
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceErased, StoreBusy
 from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
-from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
 from mnemic.kernel.validation import checked_name
 from mnemic.projections.retrieval import recorded_recalls
 from mnemic.projections.view import as_of
+
+if TYPE_CHECKING:
+    from mnemic.adapters.transfer.exports.manifest import Manifest
+    from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
 
 EXPORT_TRIES = 3
 """Attempts at an export; each fails if text is erased meanwhile."""
@@ -52,6 +50,8 @@ class ExchangeOperations(Host):
         Raises:
             DecisionNotFound: No recorded recall has this id.
         """
+        from mnemic.adapters.transfer import receipts
+
         space = self._open()
         recorded, _ = decision_records.decision(space, decision_id)
         made = receipts.receipt_of(
@@ -84,6 +84,10 @@ class ExchangeOperations(Host):
         Raises:
             FieldRefused: It is not a receipt.
         """
+        from mnemic.adapters.inprocess.replay.replaying import replay as replay_again
+        from mnemic.adapters.transfer import receipts
+        from mnemic.kernel.results import Receipt, ReceiptCheck
+
         claimed = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
         space = self._open()
         name = space.log.name
@@ -134,6 +138,8 @@ class ExchangeOperations(Host):
             StoreBusy: Text was erased during every attempt.
             StoreFull, StoreFailed: The files cannot be written.
         """
+        from mnemic.adapters.transfer.exports import writer
+
         space = self._open()
         last = space.snapshot().version if upto is None else upto
         damage = space.log_state.damage
@@ -193,6 +199,10 @@ class ExchangeOperations(Host):
             SpaceExists: The space has events.
             StoreTooNew, StoreFull, StoreFailed, VersionConflict: See each.
         """
+        from mnemic.adapters.transfer.exports import importing
+        from mnemic.adapters.transfer.exports.reader import Export
+        from mnemic.kernel.results import ImportResult
+
         copy_context = CopyContext(
             clock=clock or SystemClock(),
             entropy=entropy or SystemEntropy(),
@@ -295,6 +305,8 @@ def _receipt_at(space: SessionHandle, version: int, progress: Progress | None) -
     Raises:
         LogCorrupt: The log cannot be read up to that version.
     """
+    from mnemic.adapters.transfer import receipts
+
     snapshot, damage = space.snapshot(), space.log_state.damage
     if version > snapshot.version and damage is not None:
         raise damage
@@ -320,6 +332,8 @@ def _manifest(space: SessionHandle, last: int, *, words: bool) -> Manifest:
     Raises:
         FieldRefused, PointOutOfRange, SpaceErased, LogCorrupt: See ``export``.
     """
+    from mnemic.adapters.transfer.exports.manifest import Manifest
+
     if type(last) is not int:
         raise FieldRefused(f"upto must be a version, got {last!r:.40}", field="upto")
     erased = _erased_after(space, last)
@@ -370,6 +384,9 @@ def _erased_elsewhere(space: SessionHandle) -> Iterator[BlockErased]:
 
 
 def _exported(path: Path, counted: Manifest) -> ExportResult:
+    from mnemic.adapters.transfer.exports import writer
+    from mnemic.kernel.results import ExportResult
+
     beside = writer.vectors_path(path) if counted.words else None
     return ExportResult(
         path=str(path),
@@ -387,6 +404,8 @@ def _exported(path: Path, counted: Manifest) -> ExportResult:
 
 def _fork(original: SessionHandle, upto: int, log: Log, progress: Progress | None) -> ForkResult:
     """Copy the log up to version *upto* into an empty one, erasures included."""
+    from mnemic.kernel.results import ForkResult
+
     end = Head(upto, original.digest_at(upto))
     tally = Tally(progress, total=upto + 1)
     walk = Walk(original.codec, tally=tally)

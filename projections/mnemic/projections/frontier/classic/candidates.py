@@ -78,7 +78,7 @@ class _Scored:
 
     def at(self, places: Ints) -> _Scored:
         """Return some of them, in the order of *places*."""
-        names = self.__annotations__
+        names = type(self).__annotations__
         return _Scored(**{name: getattr(self, name)[places] for name in names})
 
 
