@@ -17,7 +17,6 @@ from mnemic.kernel.late_exports import late_export
 from mnemic.kernel.results.shape import Refusal, Result, plural, unit
 
 if TYPE_CHECKING:
-    from mnemic.kernel.results.analogies import Analogy
     from mnemic.kernel.results.backtests import (
         RECORDED,
         Backtest,
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
     )
     from mnemic.kernel.results.descents import Descendant, Descent, QuarantineResult
     from mnemic.kernel.results.edges import (
+        Analogy,
         ConnectByQueryResult,
         ConnectResult,
         ConnectsResult,
@@ -270,7 +270,6 @@ def _modules() -> Iterator[ModuleType]:
 
     yield edges
     from mnemic.kernel.results import (
-        analogies,
         backtests,
         chronicles,
         compositions,
@@ -283,5 +282,5 @@ def _modules() -> Iterator[ModuleType]:
         replays,
     )
 
-    yield from (analogies, backtests, chronicles, compositions, descents, exchange)
+    yield from (backtests, chronicles, compositions, descents, exchange)
     yield from (explanations, frontier, guides, references, replays)
