@@ -84,7 +84,7 @@ class Readers:
         Raises:
             TypeError: It has a field of a kind that no event had when this was written.
         """
-        names = {"in_order": _in_order, "erased": _ERASED, "Irregular": Irregular}
+        names: dict[str, Any] = {"in_order": _in_order, "erased": _ERASED, "Irregular": Irregular}
         body = msgspec.defstruct(
             "Body",
             [

@@ -153,12 +153,12 @@ def _kept_whole(space: str, error: StoreTooNew) -> StoreTooNew:
 class _Salvage:
     """One space of a damaged store."""
 
-    _log: Log
-    _store: Store
-    _copy_context: CopyContext
-    _unlock: Unlock
-    _tally: Tally
-    _drop_newer: bool
+    log: Log
+    store: Store
+    copy_context: CopyContext
+    unlock: Unlock
+    tally: Tally
+    drop_newer: bool
     _codec: Codec = field(init=False)
     _found: Walk = field(init=False)
     """What the log holds, as far as it can be read."""
@@ -169,8 +169,8 @@ class _Salvage:
     _commands_lost: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._codec = Codec(self._copy_context.entropy)
-        self._found = Walk(self._codec, tally=self._tally)
+        self._codec = Codec(self.copy_context.entropy)
+        self._found = Walk(self._codec, tally=self.tally)
 
     def into(self, copy: Log, *, gaps: bool) -> SpaceSalvaged:
         """Write what can be kept into an empty log, and report it."""
@@ -178,13 +178,13 @@ class _Salvage:
         sensible = self._sensible(read)
         found = self._found
         kept = verdict(found.erasures, sensible, payloads=found.payloads, gaps=gaps)
-        copied = Walk(self._codec, tally=self._tally)
+        copied = Walk(self._codec, tally=self.tally)
         head = fill(copy, self._records(kept.kept, commands=True), copied)
         if copied.last is not None:
             record_losses(
                 copy,
                 copied.last,
-                self._copy_context,
+                self.copy_context,
                 after=head,
                 erase=kept.erase,
                 lost=kept.accept,
@@ -200,7 +200,7 @@ class _Salvage:
             space=copy.name,
             version=head.version,
             chain=head.digest.hex(),
-            lost=max(read, _length(self._log) - 1, self._acknowledged) - kept.kept,
+            lost=max(read, _length(self.log) - 1, self._acknowledged) - kept.kept,
             problem=self._problem,
             payloads=whole.payloads,
             payloads_lost=kept.lost,
@@ -214,8 +214,8 @@ class _Salvage:
             for _ in self._found.over(self._known()):
                 pass
         except (LogCorrupt, StoreTooNew) as error:
-            if isinstance(error, StoreTooNew) and not self._drop_newer:
-                raise _kept_whole(self._log.name, error) from error
+            if isinstance(error, StoreTooNew) and not self.drop_newer:
+                raise _kept_whole(self.log.name, error) from error
             self._problem = error.message
             self._acknowledged = int(str(error.facts.get("acknowledged", -1)))
         return self._found.head.version
@@ -264,9 +264,9 @@ class _Salvage:
                 return
 
     def _remains(self) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        if isinstance(self._store, SQLiteStore):
-            return remains(self._store, self._log.name)
-        return self._log.read()
+        if isinstance(self.store, SQLiteStore):
+            return remains(self.store, self.log.name)
+        return self.log.read()
 
     def _sound(
         self, record: Record, rows: Sequence[PayloadRow]
@@ -280,7 +280,7 @@ class _Salvage:
         opened: list[tuple[PayloadRow, PayloadRow]] = []
         for row in rows:
             try:
-                unlocked = self._unlock(row)
+                unlocked = self.unlock(row)
             except LogCorrupt:
                 bad.append(row)
             else:
@@ -308,7 +308,7 @@ class _Salvage:
         One that the store has lost is counted, unless the engine may have made its id.
         """
         try:
-            found = self._log.command(command_id)
+            found = self.log.command(command_id)
         except MnemicError:
             self._commands_lost += 1
             return None

@@ -62,7 +62,8 @@ class Caller:
 
     def session_among(self, open_sessions: Container[SessionId]) -> SessionId | None:
         """Return the session, unless it has ended; another handle may have continued it."""
-        return self.session if self.session in open_sessions else None
+        session = self.session
+        return session if session is not None and session in open_sessions else None
 
     def check_no_session(self, open_sessions: Container[SessionId]) -> None:
         """Refuse to start a second session.
