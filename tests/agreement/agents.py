@@ -224,7 +224,9 @@ class Player:
                 ]
             case commands.Label() | commands.ScoreComposition():
                 given["composition_id"] = given.pop("name")
-            case commands.Revise() | commands.Forget() | commands.Erase() | Rezone():
+            case commands.Erase():
+                given["block_ids"] = [given.pop("block")]
+            case commands.Revise() | commands.Forget() | Rezone():
                 given["block_id"] = given.pop("block")
             case _:
                 pass

@@ -202,7 +202,7 @@ class Agent:
             },
             "compose": lambda: {"members": self._some(3), "query": self._words(2)},
             "revise": lambda: {"block_id": self._chance.choice(self._known), "content": fresh},
-            "erase": lambda: {"block_id": self._chance.choice(self._known)},
+            "erase": lambda: {"block_ids": self._chance.choice(self._known)},
             "export": lambda: {"path": str(self._path.with_name(f"{self._name}-{number}.jsonl"))},
             "reembed": lambda: {"size": self._chance.choice(list(EMBEDDERS))},
         }

@@ -135,6 +135,6 @@ WALK: tuple[Step, ...] = (
     step("revert_source", selector={"source": "walk"}, dry_run=True),
     step("fork", space="copy"),
     step("verify"),
-    step("erase", block_id="{doomed}"),
+    step("erase", block_ids=["{doomed}"]),
     step("erase_space", confirm="notes"),
 )

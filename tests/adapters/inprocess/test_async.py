@@ -101,7 +101,7 @@ SCRIPT: Script = [
         lambda _: {"source_query": "a crane", "target_query": "a storm", "dry_run": True},
     ),
     ("forget", lambda seen: {"block_id": seen[7].block_id}),
-    ("erase", lambda seen: {"block_id": seen[7].block_id}),
+    ("erase", lambda seen: {"block_ids": seen[7].block_id}),
     ("adopt_policy", lambda _: {"policy": Policy(name="other")}),
     ("end_session", lambda _: {}),
     ("status", lambda _: {}),

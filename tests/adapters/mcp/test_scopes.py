@@ -20,7 +20,7 @@ from tests.adapters.mcp.clients import GATE, client, kinds, learned, run, text
 from tests.adapters.mcp.servers import served, visiting
 
 DESTRUCTIVE: dict[str, dict[str, Any]] = {
-    "mnemic_erase": {"block_id": ""},
+    "mnemic_erase": {"block_ids": ""},
     "mnemic_erase_space": {"confirm": "default"},
     "mnemic_rezone": {"block_id": "", "zone": "untrusted"},
     "mnemic_revert": {"from_version": 2, "to_version": 2},
@@ -64,7 +64,7 @@ def test_the_scope_admin_adds_tools_of_their_own() -> None:
         async with client(scope="admin") as agent:
             assert {*DESTRUCTIVE} <= {*await names(agent)}
             block = await learned(agent, GATE)
-            erased = await agent.call_tool("mnemic_erase", {"block_id": block})
+            erased = await agent.call_tool("mnemic_erase", {"block_ids": block})
             assert document(erased)["block_id"] == block
             other = await agent.call_tool("mnemic_erase_space", {"confirm": "notes"})
             assert (document(other)["code"], document(other)["field"]) == (

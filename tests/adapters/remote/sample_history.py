@@ -233,7 +233,7 @@ def _copied(life: Life) -> None:
 def _erased(life: Life, ids: list[str], decision: str) -> None:
     life.ask("forget", block_id=ids[3], reason="old")
     life.ask("forget", block_id=ids[3])
-    life.ask("erase", block_id=ids[0])
+    life.ask("erase", block_ids=[ids[0]])
     life.ask("block", block_id=ids[0])
     life.ask("replay", decision_id=decision)
     life.ask("explain", decision_id=decision)

@@ -33,7 +33,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "diff": ("before", "after"),
     "disconnect": ("source", "target"),
     "edges": ("block_id",),
-    "erase": ("block_id",),
+    "erase": ("block_ids",),
     "erase_space": ("confirm",),
     "explain": ("decision_id", "block_id"),
     "export": ("path",),

@@ -191,7 +191,7 @@ class Writer:
         learned = self._give((name, "learn", {"content": f"{name}: secret {_some(self._chance)}"}))
         self._own.pop()
         self._known.pop()
-        self._give((f"{name}e", "erase", {"block_id": learned.block_id}))
+        self._give((f"{name}e", "erase", {"block_ids": learned.block_id}))
 
     # --- what there is to do --------------------------------------------------------------------
 

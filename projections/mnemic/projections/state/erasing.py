@@ -69,7 +69,7 @@ def erased_alone(events: Iterable[Event]) -> frozenset[BlockId] | None:
     """Return the blocks that *events* erase.
 
     Returns:
-        None if texts are erased or lost in another way, or one that is erased is learned again:
+        None if texts are erased or lost in another way, or one is learned again after its erasure:
         then the log has to be replayed.
     """
     found: set[BlockId] = set()

@@ -177,9 +177,10 @@ class VersionedTable:
             values: One per row version.
         """
         self.flush()
-        other = copy(self)
+        other, column = copy(self), np.zeros_like(self._columns[name])  # all have one capacity
+        column[: self._settled] = values
         vars(other).update(
-            _columns={**self._columns, name: values},
+            _columns={**self._columns, name: column},
             _head=self._head.copy(),
             _rows=array("i", self._rows),
             _buffered=[],

@@ -91,9 +91,8 @@ class Payloads(Generic[P]):
     def erased(self, places: Iterable[int]) -> Payloads[P]:
         """Return a list in which the payloads at *places* are erased; it keeps no byte of them."""
         self._write()
-        payloads = Payloads(self._kind)
-        payloads._written = self._written.replaced(dict.fromkeys(places, b""))
-        return payloads
+        remaining = self._written.replaced(dict.fromkeys(places, b""))
+        return Payloads.thawed(remaining.frozen(), self._kind)
 
     def __len__(self) -> int:
         return self._count

@@ -91,7 +91,7 @@ def test_a_forgotten_block_is_archived_and_an_erased_one_has_no_words(noted: She
     first, second, _ = ids(noted)
     assert noted("forget", first[:8], "--json").document["action"] == "archived"
     receipt = noted("erase", second[:8], "--json").document
-    assert receipt["block_id"] == second
+    assert receipt["block_ids"] == [second]
     assert [noted("block", each, "--json").document["content"] for each in (first, second)] == [
         "Ines moved the demo to Thursday.",
         None,

@@ -51,7 +51,7 @@ DEEP = json.loads("[" * 900 + "]" * 900)
         (("POST", BLOCKS, {}), (422, "field-refused")),
         (("POST", BLOCKS, {"json": {"content": "x", "sauce": 1}}), (422, "field-refused")),
         (("POST", f"{BLOCKS}?content=x", {"json": {}}), (422, "field-refused")),
-        (("POST", f"{BLOCK}/erase", {"json": {"block_id": "x"}}), (422, "field-refused")),
+        (("POST", f"{BLOCK}/rezone", {"json": {"block_id": "x"}}), (422, "field-refused")),
         (("GET", NOTES, {"headers": {"accept": "text/html"}}), (406, "not-acceptable")),
         (("GET", NOTES, {"headers": {"accept": "application/json;q=0"}}), (406, "not-acceptable")),
         (("GET", NOTES, {"headers": {"authorization": "Basic eDp5"}}), (401, "unauthenticated")),

@@ -64,7 +64,7 @@ OPERATIONS: list[Call] = [
     ("export", lambda _, folder: {"path": folder / "out.jsonl"}),
     ("status", lambda _, __: {}),
     ("verify", lambda _, __: {}),
-    ("erase", lambda seen, _: {"block_id": seen[1].block_id}),
+    ("erase", lambda seen, _: {"block_ids": seen[1].block_id}),
     ("end_session", lambda _, __: {}),
 ]
 
