@@ -65,7 +65,7 @@ def test_the_scope_admin_adds_tools_of_their_own() -> None:
             assert {*DESTRUCTIVE} <= {*await names(agent)}
             block = await learned(agent, GATE)
             erased = await agent.call_tool("mnemic_erase", {"block_ids": block})
-            assert document(erased)["block_id"] == block
+            assert document(erased)["block_ids"] == [block]
             other = await agent.call_tool("mnemic_erase_space", {"confirm": "notes"})
             assert (document(other)["code"], document(other)["field"]) == (
                 "field-refused",
@@ -74,7 +74,7 @@ def test_the_scope_admin_adds_tools_of_their_own() -> None:
             missing = await agent.call_tool("mnemic_erase_space", {})
             assert document(missing)["field"] == "confirm"
             gone = await agent.call_tool("mnemic_erase_space", {"confirm": "default"})
-            assert document(gone)["block_id"] is None
+            assert document(gone)["block_ids"] == []
 
     run(conversation)
 

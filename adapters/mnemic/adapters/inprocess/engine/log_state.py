@@ -284,12 +284,12 @@ class LogState:
 
         Args:
             head: Where the log ends with them.
-            events: All of them, at least one.
+            events: All of them, at least one; those of a group that erases are folded here.
             payloads: How many payloads they have.
         """
         self._known.add(head, first=events[0].version)
         if any(map(erases, events)):
-            self._erased(events, head, is_folded=True)
+            self._erased(events, head)
             return
         self.reader.payloads.appended(payloads)
         self._advanced(head)
@@ -340,7 +340,7 @@ class LogState:
         except HistoryReplaced as error:
             raise self._dropped(error) from error
         if any(map(erases, fresh)):
-            self._erased(fresh, head, is_folded=False)
+            self._erased(fresh, head)
             return
         if fresh and self.reader.payloads.unexplained(fresh[-1].version):
             self._fold_again(head)  # says what is lost
@@ -366,13 +366,12 @@ class LogState:
         self.drop()
         self._take(self.loader.fold_all(head))
 
-    def _erased(self, fresh: Sequence[Recorded], head: Head, *, is_folded: bool) -> None:
-        """Take erased text out of the state, and discard everything derived that may hold it.
+    def _erased(self, fresh: Sequence[Recorded], head: Head) -> None:
+        """Fold events that erase text, and discard everything derived that may hold it.
 
         Args:
-            fresh: The events after those that are published, some of which erase text.
+            fresh: The events after those that are folded.
             head: Where the log ends with them.
-            is_folded: Whether the state has them already.
 
         Raises:
             HistoryReplaced: The log does not hold that head any more.
@@ -383,7 +382,7 @@ class LogState:
         if self.graphs is not None:
             self.graphs.erased()
         try:
-            if self._erased_in_place(fresh, is_folded=is_folded):
+            if self._erased_in_place(fresh):
                 self.reader.payloads.erased(head.version)
                 self._advanced(head)
             else:
@@ -395,13 +394,8 @@ class LogState:
         overwrite_small_arrays()
         self._check_holds(head)
 
-    def _erased_in_place(self, fresh: Sequence[Recorded], *, is_folded: bool) -> bool:
-        """Replace the state by one without the erased text; return False if that is not possible.
-
-        Args:
-            fresh: The events that erase it, and others.
-            is_folded: Whether the state has them already.
-        """
+    def _erased_in_place(self, fresh: Sequence[Recorded]) -> bool:
+        """Fold events on a state without the text that they erase; return False if that fails."""
         ids = erased_alone(each.event for each in fresh)
         if ids is None or self.reader.payloads.unexplained(fresh[-1].version):
             return False
@@ -410,8 +404,7 @@ class LogState:
             return False
         self._folded.state = state
         try:
-            if not is_folded:
-                self.fold(fresh)
+            self.fold(fresh)
             state.settle()
         except REPLAY_ERRORS:
             return False  # a fold of the whole log says which event it is
