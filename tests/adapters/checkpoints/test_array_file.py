@@ -24,6 +24,8 @@ from mnemic.adapters.checkpoints.file_locks import (
     opened_to_write,
 )
 from mnemic.adapters.checkpoints.files import Folder, destroy
+from mnemic.projections.storage import mapped_arrays
+from mnemic.projections.storage.mapped_arrays import claimed_room
 
 posix = pytest.mark.skipif(not MAPS, reason="files are mapped on POSIX")
 
@@ -251,6 +253,25 @@ def test_a_mapped_file_is_overwritten_when_it_is_let_go(file: Path, tmp_path: Pa
     del found
     gc.collect()
     assert set((tmp_path / "other name").read_bytes()) == {0}
+
+
+@posix
+def test_a_mapped_array_grows_in_private_and_its_room_goes_with_the_mapping(file: Path) -> None:
+    contents = begun(file, {"rows": np.arange(6, dtype=np.int32).reshape(-1, 2)})
+    before = file.read_bytes()
+    rows = read(file, contents, in_place=True)["rows"]
+    room = claimed_room(rows)
+    assert room is not None
+    assert (room.shape, room[:3].tolist()) == ((8, 2), rows.tolist())
+    room[3] = 7
+    assert rows.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert (file.read_bytes(), claimed_room(rows)) == (before, None)
+    again = read(file, contents, in_place=True)["rows"]
+    address = again.ctypes.data
+    assert address in mapped_arrays._rooms  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    del again
+    gc.collect()
+    assert address not in mapped_arrays._rooms  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 @posix

@@ -5,7 +5,8 @@ Rules of this file:
 1. It begins with a mark, which an erasure takes away. Where each array is, and the seals of its
    bytes, is in the manifest of a checkpoint; several manifests may name one array file.
 2. What a manifest names is never written again. Values appended to an array go into the room
-   behind it, which is a hole and takes no disk space until then.
+   behind it, which is a hole and takes no disk space until then. A process that maps the file
+   appends to its arrays in the same room, in private memory: nothing is copied for that.
 3. An array that changed otherwise, or has outgrown its room, is written anew behind all others.
    When more of the file is obsolete than not, the next checkpoint begins another file: so at most
    twice as much is written as changed.
@@ -24,8 +25,10 @@ from __future__ import annotations
 
 import mmap
 import os
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from io import BufferedReader
 from math import prod
 from typing import Any
@@ -36,6 +39,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.adapters.checkpoints.file_locks import MARK, is_erased, whole, write_at
+from mnemic.projections.storage.mapped_arrays import lend_room, take_room_back
 
 HEAD_BYTES = 64
 ALIGNMENT = 64
@@ -274,6 +278,8 @@ def _carried_out(
             check()
             stretch = write.stored[start : start + STRETCH].data
             write_at(descriptor, stretch, write.part.offset + start)
+    if os.fstat(descriptor).st_size < end:
+        os.ftruncate(descriptor, end)  # so that the last room can be mapped, too
     os.fsync(descriptor)
     return _contents(writes, end)
 
@@ -342,8 +348,21 @@ def mapped(file: BufferedReader, contents: Contents) -> dict[str, NDArray[Any]]:
     """
     if is_erased(file.fileno()):
         raise Torn("it was erased")
-    stored = np.frombuffer(whole(file), np.uint8)
-    return {
-        part.name: stored[part.offset :][: part.length].view(part.dtype).reshape(part.shape)
-        for part in contents.parts
-    }
+    mapping = whole(file)
+    stored, alive = np.frombuffer(mapping, np.uint8), weakref.ref(mapping)
+    found: dict[str, NDArray[Any]] = {}
+    lent: list[int] = []
+    for part in contents.parts:
+        array = stored[part.offset :][: part.length].view(part.dtype).reshape(part.shape)
+        array.flags.writeable = False
+        found[part.name] = array
+        if part.length < part.room <= len(stored) - part.offset:
+            lent.append(lend_room(array, partial(_room, alive, part)))
+    weakref.finalize(mapping, take_room_back, lent).atexit = False
+    return found
+
+
+def _room(alive: weakref.ref[mmap.mmap], part: Part) -> Bytes | None:
+    """Return the bytes that belong to a part of a mapped file; None: it is not mapped any more."""
+    mapping = alive()
+    return None if mapping is None else np.frombuffer(mapping, np.uint8, part.room, part.offset)

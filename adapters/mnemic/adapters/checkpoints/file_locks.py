@@ -74,12 +74,14 @@ def write_at(descriptor: int, data: memoryview, offset: int) -> None:
 
 
 def whole(file: BufferedReader) -> mmap.mmap:
-    """Return a mapping of an array file opened by ``opened_to_map``, to be read only.
+    """Return a private mapping of an array file opened by ``opened_to_map``.
+
+    What is written to it reaches neither the file nor another process.
 
     Raises:
         OSError: It cannot be mapped.
     """
-    found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     weakref.finalize(found, _let_go, os.dup(file.fileno()), os.getpid())
     return found
 

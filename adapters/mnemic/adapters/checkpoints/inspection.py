@@ -65,16 +65,25 @@ def vault_of(log: Log) -> Vault | None:
     return vault
 
 
-def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
-    """Return a description of a file, read to its last byte. Arguments as ``misfit``."""
+def looked_at(file: Path, log: Log, *, erased: int, thorough: bool = True) -> Checkpoint:
+    """Return a description of a file.
+
+    Args:
+        file: As for ``misfit``.
+        log: As for ``misfit``.
+        erased: As for ``misfit``.
+        thorough: Whether its arrays are read to the last byte, and payloads counted.
+    """
     origin: Origin | None = None
     size = 0
     try:
         size = file.stat().st_size
-        manifest = layout.checked(file, vault_of(log))
+        manifest = (layout.checked if thorough else layout.described)(file, vault_of(log))
         origin = manifest.origin
         size += manifest.contents.length
-        found = misfit(file, manifest, log, erased=erased) or payloads_misfit(origin, log)
+        found = misfit(file, manifest, log, erased=erased)
+        if found is None and thorough:
+            found = payloads_misfit(origin, log)
     except FormatUnknown as error:
         found = Misfit("other-fold", str(error))
     except (Torn, OSError) as error:

@@ -385,10 +385,11 @@ class CheckpointWriter:
                 return ()
             return tuple(self.look(file) for file in folder.files())
 
-    def look(self, file: Path) -> Checkpoint:
-        """Return a description of one file."""
+    def look(self, file: Path, *, thorough: bool = True) -> Checkpoint:
+        """Return a description of one file, which is read to the last byte if it is *thorough*."""
         with self._state_lock:
-            return looked_at(file, self._log, erased=_last_erasure(self._state()))
+            erased = _last_erasure(self._state())
+            return looked_at(file, self._log, erased=erased, thorough=thorough)
 
     def _erased_since(self, version: int) -> bool:
         """Return whether the log has an erasure after *version*."""

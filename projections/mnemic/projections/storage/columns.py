@@ -36,7 +36,7 @@ from mnemic.projections.storage.array_bundle import (
 )
 from mnemic.projections.storage.endings import NEVER, Endings
 from mnemic.projections.storage.grouped_writes import GroupedWrites
-from mnemic.projections.storage.mapped_arrays import zeros
+from mnemic.projections.storage.mapped_arrays import claimed_room, zeros
 
 Rows = NDArray[np.int32]
 FIRST_CAPACITY = 64
@@ -48,9 +48,12 @@ NOTHING_MORE: Mapping[str, int] = MappingProxyType({})
 
 
 def grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
-    """Return *array* if it holds *length* values, else a larger copy."""
+    """Return *array* if it holds *length* values, else with room behind it, or a larger copy."""
     if length <= len(array):
         return array
+    room = None if fill else claimed_room(array)
+    if room is not None and length <= len(room):
+        return room
     larger = zeros((max(length, 2 * len(array)),), array.dtype)
     larger[: len(array)] = array
     if fill:
@@ -131,6 +134,8 @@ class VersionedTable:
         self._until: Rows = np.full(FIRST_CAPACITY, NEVER, dtype=np.int32)
         self._head: Rows = np.full(FIRST_CAPACITY, -1, dtype=np.int32)
         self._settled = 0
+        self._capacity = FIRST_CAPACITY
+        """Number of rows that each array holds at least."""
         self._rows = array("i")
         """The current row of every key, -1 where there is none. Not a list: half a million objects
         would take ten times the memory, and time in the garbage collector."""
@@ -160,7 +165,7 @@ class VersionedTable:
         table._columns = {name: values[name] for name in columns}
         table._key, table._since = parts["key"], parts["since"]
         table._until = parts["until"].copy()
-        table._settled = len(table._key)
+        table._settled = table._capacity = len(table._key)
         current = np.flatnonzero(table._until == NEVER)
         table._head = np.full(int(table._key.max(initial=-1)) + 1, -1, dtype=np.int32)
         table._head[table._key[current]] = current
@@ -296,10 +301,7 @@ class VersionedTable:
         """
         if first == last:
             return  # thawed columns may be read-only, so even an empty write is avoided
-        self._key, self._since = grown(self._key, last), grown(self._since, last)
-        self._until = grown(self._until, last, fill=NEVER)
-        for name, column in self._columns.items():
-            self._columns[name] = grown(column, last)
+        self._grow(last)
         tables = (self._key, self._since, self._until, *self._columns.values())
         for table, given in zip(tables, columns, strict=True):
             table[first:last] = given
@@ -307,6 +309,15 @@ class VersionedTable:
             if isinstance(given, np.ndarray) and not np.array_equal(table[first:last], given):
                 raise OverflowError(f"a column of {table.dtype} cannot hold {given.max()}")
         self._settled = last  # at last, so that no reader sees a row that is not complete
+
+    def _grow(self, length: int) -> None:
+        """Make each array hold *length* rows; those of a checkpoint differ in their room."""
+        self._key, self._since = grown(self._key, length), grown(self._since, length)
+        self._until = grown(self._until, length, fill=NEVER)
+        for name, column in self._columns.items():
+            self._columns[name] = grown(column, length)
+        arrays = self._key, self._since, self._until, *self._columns.values()
+        self._capacity = min(map(len, arrays))
 
     def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the current row of each of *keys*, -1 where there is none."""
@@ -482,11 +493,8 @@ class VersionedTable:
 
     def _append_few(self, first: int, last: int) -> None:
         """Append the buffered rows number by number, which takes less time for few."""
-        if last > len(self._key):
-            self._key, self._since = grown(self._key, last), grown(self._since, last)
-            self._until = grown(self._until, last, fill=NEVER)
-            for name, column in self._columns.items():
-                self._columns[name] = grown(column, last)
+        if last > self._capacity:
+            self._grow(last)
         tables, row, head = (self._key, self._since, *self._columns.values()), first, self._head
         for given in self._buffered:
             for table, value in zip(tables, given, strict=True):

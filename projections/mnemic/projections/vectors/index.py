@@ -30,10 +30,9 @@ from mnemic.kernel.numeric.arithmetic import Integers, nano
 from mnemic.kernel.scoring import typicality
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.order import Ids, ranked
-from mnemic.projections.vectors.local_rows import LocalRows, Stored, with_room
+from mnemic.projections.vectors.local_rows import ROWS_FIRST, LocalRows, Stored, with_room
 from mnemic.projections.vectors.nearby_pairs import Matrix, Pairs, reaching
 
-_ROWS_FIRST: Final = 64
 _QUERIES_AT_ONCE: Final = 256
 _VECTORS_AT_ONCE: Final = 256
 _USUAL: Final = nano(typicality.USUAL)
@@ -87,11 +86,10 @@ class VectorIndex:
         index = cls(holding)
         if not rows:
             return index
-        room = rows + rows // 4 + _ROWS_FIRST
+        room = rows + rows // 4 + ROWS_FIRST
         stored = parts["vectors"]
         index._held.begin_with(stored)
         index._rows, index._dimension = rows, stored.shape[1]
-        index._held.make_room(rows, room, index._dimension)
         index._squared_norms = with_room(parts["squared_norms"], room, np.int64)
         index._inverse_lengths = _inverse(index._squared_norms)
         index._block_of = with_room(parts["block_of"], room, np.int64)
@@ -124,7 +122,7 @@ class VectorIndex:
                 `mnemic.kernel.model.vectors.quantise` makes any.
         """
         if self._rows == 0:
-            self._allocate(_ROWS_FIRST, vector.size)
+            self._allocate(ROWS_FIRST, vector.size)
         self._check_size(vector)
         squared_norm = vectors.squared_norm(vector)
         if squared_norm > vectors.SQUARED_NORM_MAX:
@@ -163,7 +161,7 @@ class VectorIndex:
             self._append_each(blocks, packed, typical)
             return
         if self._rows == 0:
-            self._allocate(max(len(stored), _ROWS_FIRST), stored.shape[1])
+            self._allocate(max(len(stored), ROWS_FIRST), stored.shape[1])
         norms = vectors.squared_norms(stored)
         if stored.shape[1] != self._dimension or norms.max() > vectors.SQUARED_NORM_MAX:
             self._append_each(blocks, packed, typical)
@@ -189,7 +187,6 @@ class VectorIndex:
     def _allocate(self, capacity: int, dimension: int) -> None:
         """Move to arrays for *capacity* rows; views of the old ones stay valid."""
         rows = self._rows
-        self._held.make_room(rows, capacity, dimension)
         self._dimension = dimension
         self._squared_norms = with_room(self._squared_norms[:rows], capacity, np.int64)
         self._inverse_lengths = with_room(self._inverse_lengths[:rows], capacity, np.float32)

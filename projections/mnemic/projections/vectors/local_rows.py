@@ -1,7 +1,7 @@
 """The rows of a vector index: int16 rows that grow, and exact products with them.
 
 1. Rows are kept as they are stored. Thawed ones are read where they are, which may be a mapped
-   file; later ones are appended to an array of their own, so that the first ones are never copied.
+   file, and later ones are appended to the room behind them.
 2. A product converts a block of rows to float32, in a buffer that stays in a core's own cache, and
    multiplies it there: measured at 100,000 rows of 256 components, 1.1 to 1.3 times a product with
    a matrix of floats, for a third of the memory (numpy has no fast product of int16).
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.projections.storage.array_bundle import ArrayBundle
-from mnemic.projections.storage.mapped_arrays import zeros
+from mnemic.projections.storage.mapped_arrays import claimed_room, zeros
 from mnemic.projections.vectors.products import (
     CHUNK_COMPONENTS,
     Matrix,
@@ -34,6 +34,8 @@ Stored: TypeAlias = NDArray[np.int16]
 
 _NOTHING: Final[Stored] = np.empty((0, 0), dtype=np.int16)
 _NO_FLOATS: Final[Matrix] = np.empty((0, 0), dtype=np.float32)
+ROWS_FIRST: Final = 64
+"""Capacity of a new index."""
 FLOATS_MAX: Final = 2**22
 """Number of components up to which an index keeps its rows as floats too: 16 MiB of them."""
 
@@ -58,56 +60,41 @@ class LocalRows:
     ) -> None:
         self.chunk_components = chunk_components
         self._floats_max = floats_max
-        self._first: Stored = _NOTHING
-        """The rows that were thawed; never written to."""
-        self._later: Stored = _NOTHING
-        """The rows after those, and spare capacity."""
+        self._stored: Stored = _NOTHING
+        """All rows, and spare capacity."""
         self._floats: tuple[Matrix, int] = _NO_FLOATS, 0
         """The first rows as floats, with spare capacity, and how many there are. Filled by
         readers: two at a time write the same numbers, and the last of them is kept."""
 
     def begin_with(self, stored: Stored) -> LocalRows:
         """Take *stored* as the first rows, which are read in place and never written to."""
-        self._first, self._later = stored, np.empty((0, stored.shape[1]), dtype=np.int16)
+        self._stored = stored
         return self
 
     def frozen(self, rows: int) -> ArrayBundle:
         """Return the first *rows* as arrays."""
         return {"vectors": self.stretch(0, rows)}
 
-    # --- growth ------------------------------------------------------------------------------
-
-    def make_room(self, rows: int, capacity: int, dimension: int) -> None:
-        """Make capacity for *capacity* rows, of which the first *rows* exist; views stay valid."""
-        if not rows:
-            self.begin_with(np.empty((0, dimension), dtype=np.int16))
-        first = len(self._first)
-        self._later = with_room(self._later[: rows - first], capacity - first, np.int16)
-
     def write(self, first: int, stored: Stored) -> None:
-        """Write vectors to the rows from *first* on, within the capacity."""
-        first -= len(self._first)
-        self._later[first : first + len(stored)] = stored
+        """Append vectors to the first rows; views of those stay valid."""
+        end = first + len(stored)
+        if end > len(self._stored):
+            held = self._stored[:first] if first else stored[:0]
+            room = claimed_room(held)
+            if room is None or len(room) < end:
+                room = with_room(held, max(end, 2 * first, ROWS_FIRST), np.int16)
+            self._stored = room
+        self._stored[first:end] = stored
 
     # --- content -----------------------------------------------------------------------------
 
     def some(self, rows: Integers) -> Stored:
         """Return a copy of *rows*."""
-        found = np.empty((len(rows), self._later.shape[1]), dtype=np.int16)
-        return self._gathered(rows, found)
+        return self._stored[rows]
 
     def stretch(self, first: int, end: int) -> Stored:
-        """Return the rows from *first* up to but not including *end*; immutable.
-
-        They are copied only where the range begins in the thawed rows and ends behind them.
-        """
-        cut = len(self._first)
-        if end <= cut:
-            rows = self._first[first:end]
-        elif first >= cut:
-            rows = self._later[first - cut : end - cut]
-        else:
-            rows = np.concatenate((self._first[first:], self._later[: end - cut]))
+        """Return the rows from *first* up to but not including *end*, without a copy; immutable."""
+        rows = self._stored[first:end]
         rows.flags.writeable = False
         return rows
 
@@ -133,7 +120,7 @@ class LocalRows:
     def dots_between(self, rows: Integers, others: Integers, extent: int) -> Matrix:
         """Return the product of each of *rows* with the one of *others* at the same position."""
         dots = np.empty(len(rows), dtype=np.float32)
-        dimension = self._later.shape[1]
+        dimension = self._stored.shape[1]
         pairs = zip(
             self._blocks_of(rows, dimension, extent),
             self._blocks_of(others, dimension, extent),
@@ -178,14 +165,14 @@ class LocalRows:
         """
         width = self._width(components)
         floats = self._as_floats(end)
-        buffer = np.empty((0 if len(floats) else width, self._later.shape[1]), dtype=np.float32)
+        buffer = np.empty((0 if len(floats) else width, self._stored.shape[1]), dtype=np.float32)
         for start in range(first, end, width):
             stop = min(start + width, end)
             if len(floats):
                 block = floats[start:stop]
             else:
                 block = buffer[: stop - start]
-                self._convert(start, stop, block)
+                block[:] = self._stored[start:stop]
             yield slice(start - first, stop - first), block
 
     def _blocks_of(
@@ -195,8 +182,9 @@ class LocalRows:
 
         Each block overwrites the one before it.
         """
+        # Rows are validated, so clipping never happens; mode="raise" would fill a second buffer.
         width = min(self._width(components), max(1, len(rows)))
-        shape = width, self._later.shape[1]
+        shape = width, self._stored.shape[1]
         floats = self._as_floats(extent)
         stored = np.empty((0, 0) if len(floats) else shape, dtype=np.int16)
         buffer = np.empty(shape, dtype=np.float32)
@@ -206,32 +194,14 @@ class LocalRows:
             if len(floats):
                 np.take(floats, some, axis=0, out=block, mode="clip")
             else:
-                np.copyto(block, self._gathered(some, stored))
+                found = stored[: len(some)]
+                block[:] = np.take(self._stored, some, axis=0, out=found, mode="clip")
             yield slice(start, start + len(some)), block
-
-    def _convert(self, first: int, end: int, out: Matrix) -> None:
-        """Write the rows from *first* to *end* to *out* as floats."""
-        thawed = len(self._first)
-        cut = min(max(thawed, first), end)
-        out[: cut - first] = self._first[first:cut]
-        if cut < end:
-            out[cut - first :] = self._later[cut - thawed : end - thawed]
-
-    def _gathered(self, rows: Integers, out: Stored) -> Stored:
-        """Copy *rows* to the front of *out*; they are validated, so clipping never happens."""
-        # mode="raise" would make take() fill a second buffer first.
-        found, cut = out[: len(rows)], len(self._first)
-        if not cut:
-            return np.take(self._later, rows, axis=0, out=found, mode="clip")
-        np.take(self._first, rows, axis=0, out=found, mode="clip")
-        late = np.flatnonzero(rows >= cut)
-        if len(late):
-            found[late] = self._later[rows[late] - cut]
-        return found
 
     def _as_floats(self, rows: int) -> Matrix:
         """Return at least the first *rows* as floats; nothing where no floats are kept."""
-        capacity, dimension = len(self._first) + len(self._later), self._later.shape[1]
+        stored = self._stored
+        capacity, dimension = stored.shape
         if capacity * dimension > self._floats_max:
             self._floats = _NO_FLOATS, 0
             return _NO_FLOATS
@@ -239,6 +209,6 @@ class LocalRows:
         if len(matrix) < capacity:
             matrix, filled = zeros((capacity, dimension), np.float32), 0
         if filled < rows:
-            self._convert(filled, rows, matrix[filled:rows])
+            matrix[filled:rows] = stored[filled:rows]
             self._floats = matrix, rows
         return matrix

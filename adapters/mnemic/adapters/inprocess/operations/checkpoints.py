@@ -44,7 +44,7 @@ class CheckpointOperations(Host):
             space.snapshot()
             file = writer.write()
             if file is not None:
-                return writer.look(file)
+                return writer.look(file, thorough=False)
         raise StoreBusy(
             f"words were erased {TRIES} times while a checkpoint was written",
             recovery="Try again when no erasure is running.",
