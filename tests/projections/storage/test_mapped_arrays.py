@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemic.projections.storage.columns import grown
+from mnemic.projections.storage.columns import VersionedTable, grown
 from mnemic.projections.storage.mapped_arrays import (
     PAGED_FROM,
     claimed_room,
@@ -63,6 +63,24 @@ def test_what_would_write_over_others_or_beyond_the_room_is_copied() -> None:
     assert grown(shared, 9).ctypes.data != shared.ctypes.data
     filled = lent([1, 2, 3], room=8)
     assert grown(filled, 4, fill=-1)[3:].tolist() == [-1, -1, -1]
+
+
+def test_columns_of_a_table_may_differ_in_the_room_behind_them() -> None:
+    plain = VersionedTable(a=np.int32, b=np.int32)
+    plain.put(0, 0, (1, 2))
+    parts = plain.frozen()
+    lent_parts = {
+        name: lent(part.tolist(), room)
+        for (name, part), room in zip(parts.items(), (9, 3, 5, 2, 4), strict=True)
+    }
+    table = VersionedTable.thawed(lent_parts, {"a": np.int32, "b": np.int32})
+    for each in (plain, table):
+        for version in range(1, 30):
+            each.put(version % 7, version, (version, -version))
+            each.flush()
+    assert [part.tolist() for part in table.frozen().values()] == [
+        part.tolist() for part in plain.frozen().values()
+    ]
 
 
 def test_room_that_was_taken_back_or_is_gone_is_not_used() -> None:
