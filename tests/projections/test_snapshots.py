@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -237,7 +237,7 @@ def test_a_snapshot_has_no_later_version() -> None:
 
 
 @contextmanager
-def switching_often() -> Iterator[None]:
+def switching_often() -> Generator[None]:
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
