@@ -275,8 +275,8 @@ class SnapshotCache:
             successors = lives.column("successor")[scanned:rows]
             ceding = np.flatnonzero(successors >= 0)
             if len(ceding):
-                old = np.concatenate((old, lives.keys(scanned, rows)[ceding]))
-                new = np.concatenate((new, successors[ceding]))
+                old = np.concatenate((old, lives.keys(scanned, rows)[ceding].astype(np.int64)))
+                new = np.concatenate((new, successors[ceding].astype(np.int64)))
                 _, first = np.unique((old << _BITS) | new, return_index=True)
                 first.sort()
                 old, new = old[first], new[first]
