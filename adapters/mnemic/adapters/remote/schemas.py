@@ -273,8 +273,13 @@ def _named(of: type) -> str:
 
 def _owner(of: type) -> str:
     """Return the class whose entries describe the fields of a class: of results, the base."""
-    bases = of.__mro__
-    return bases[bases.index(Result) - 1].__name__ if Result in bases[1:] else _named(of)
+    if not issubclass(of, Result):
+        return _named(of)
+    return next(each.__name__ for each in reversed(of.__mro__) if _has_fields(each))
+
+
+def _has_fields(of: type) -> bool:
+    return attrs.has(of) and bool(attrs.fields(of))
 
 
 # --- the checks of a policy's fields --------------------------------------------------------------
