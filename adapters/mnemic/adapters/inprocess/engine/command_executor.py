@@ -326,9 +326,11 @@ class CommandExecutor:
                 erase=group.erase,
                 erase_all=group.erase_all,
             )
-        except BaseException:
+        except BaseException as error:
             if group.folded:
                 state.drop()
+                if isinstance(error, Exception):
+                    state.try_to_restore()
             raise
         if not (group.erase or group.erase_all):
             state.fold(group.events[group.folded :])

@@ -267,6 +267,14 @@ class LogState:
         with self.lock:
             self._take(self.loader.load())
 
+    def try_to_restore(self) -> None:
+        """Load the state anew if that is possible now; the next command tries again and says why.
+
+        What is published is then of a state that never held what was not appended.
+        """
+        with suppress(MnemicError):
+            self.restore()
+
     def fold(self, events: Sequence[Recorded]) -> None:
         """Fold events of this process, before or after they are appended.
 
@@ -513,8 +521,7 @@ class LogState:
         if self.graphs is not None:
             self.graphs.replaced()
         LOG.error("space %r: %s", self.log.name, error.message)
-        with suppress(MnemicError):
-            self.restore()
+        self.try_to_restore()
         return error
 
     # --- closing --------------------------------------------------------------------------------
