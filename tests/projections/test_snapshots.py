@@ -296,7 +296,7 @@ def test_readers_in_other_threads_get_the_answers_of_their_version() -> None:
 
 # --- reads change nothing ---------------------------------------------------------------------
 
-CACHES = frozenset({"_cache", "_index", "_sorted", "_cached", "_sets_with", "_numbers"})
+CACHES = frozenset({"_cache", "_index", "_sorted", "_cached", "_sets_with", "_numbers", "_floats"})
 """Attributes that a query may replace: what they hold is computed again if it is missing."""
 ON_DEMAND = frozenset({"lexicon", "statements", "sequence", "passages", "terms", "past"})
 """Parts of a state that are extended when a query needs them, and caches."""
