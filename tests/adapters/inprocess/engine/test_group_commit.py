@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from threading import Barrier, Thread
 from typing import Any
 
@@ -102,14 +103,11 @@ def test_waiting_commands_are_written_in_one_transaction(
     memory: SyncMemory, store: CountingStore
 ) -> None:
     handles = [memory.session_handle(actor=f"agent {number}") for number in range(6)]
-    learning = waiting_together(
-        memory,
-        store,
-        [
-            lambda one=one, number=number: one.learn(f"note {number}", command_id=f"n{number}")
-            for number, one in enumerate(handles)
-        ],
-    )
+    calls = [
+        partial(handle.learn, f"note {number}", command_id=f"n{number}")
+        for number, handle in enumerate(handles)
+    ]
+    learning = waiting_together(memory, store, calls)
     versions = [each.result(SOON_S).version for each in learning]
     assert store.counted is not None
     assert store.counted.appends == [1, 6]
