@@ -61,7 +61,7 @@ def test_another_name_is_refused(noted: Shell) -> None:
 
 def test_a_name_given_as_an_option_is_not_asked_and_the_log_still_verifies(noted: Shell) -> None:
     receipt = noted("erase-space", "--confirm", "default", "--json").document
-    assert receipt["block_id"] is None
+    assert receipt["block_ids"] == []
     assert words(noted) == [None, None, None]
     assert noted("verify").exit == 0
     assert noted("learn", "Anything.", "--json").error["code"] == "space-erased"

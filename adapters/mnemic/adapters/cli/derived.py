@@ -44,6 +44,7 @@ PANELS: Final[Mapping[str, str]] = {
 """The panel of the overview for each heading of the registry."""
 COMMAND_ID_HELP: Final = "An idempotency key: a command repeated with the same key is done once."
 BLOCK_HELP: Final = "A block; the first 8 characters of its id are enough."
+BLOCKS_HELP: Final = "One or several blocks; the first 8 characters of their ids are enough."
 BLOCKS: Final = frozenset({"block_id", "block_ids", "other_id"})
 """Arguments that name blocks."""
 ENDS: Final = frozenset({"source", "target"})
@@ -54,6 +55,8 @@ SCALARS: Final[Mapping[str, type]] = {
     "number": float,
     "boolean": bool,
 }
+MANY: Final = tuple[str, ...]
+"""What the command line reads for a list of texts."""
 SOURCES: Final = Path(__file__).parents[1] / "inprocess"
 
 
@@ -122,7 +125,7 @@ def command_of(operation: remote.Operation) -> Callable[..., int]:
     from mnemic.adapters.remote.documents import arguments_of
 
     def command(*placed: str, run: Invocation, **named: Any) -> int:
-        given = {**dict(zip(operation.parameters, placed, strict=False)), **named}
+        given = {**_placed(operation, placed), **named}
         given = {name: value for name, value in given.items() if value is not None}
         extra = {name: given.pop(name) for name in ("command_id",) if name in given}
         with _opened(operation, run) as known, run.progress(operation.name) as progress:
@@ -154,18 +157,41 @@ def _opened(operation: remote.Operation, run: Invocation) -> AbstractContextMana
 
 def _parameter(operation: remote.Operation, of: remote.Parameter) -> inspect.Parameter:
     """Return a parameter of a command: an argument if it is required, else an option."""
-    from mnemic.adapters.remote.schemas import Shapes
-
-    shape = Shapes().parameter(operation.name, of)
-    text = BLOCK_HELP if of.name in _blocks(operation) else _worded(shape["description"])
+    shape = _shape(operation, of)
+    text = (
+        (BLOCKS_HELP if of.name == "block_ids" else BLOCK_HELP)
+        if of.name in _blocks(operation)
+        else _worded(shape["description"])
+    )
     kind = _kind(shape)
     if not of.required:
         return _option(of.name, kind | None, text)
+    if kind == MANY:
+        return inspect.Parameter(
+            of.name,
+            inspect.Parameter.VAR_POSITIONAL,
+            annotation=Annotated[str, Parameter(help=text, required=True)],
+        )
     return inspect.Parameter(
         of.name,
         inspect.Parameter.POSITIONAL_ONLY,
         annotation=Annotated[kind, Parameter(help=text)],
     )
+
+
+def _placed(operation: remote.Operation, placed: Sequence[str]) -> dict[str, Any]:
+    """Return what stands for each required argument; a list takes all that are left."""
+    given: dict[str, Any] = dict(zip(operation.parameters, placed, strict=False))
+    for place, each in enumerate(operation.parameters.values()):
+        if each.required and _kind(_shape(operation, each)) == MANY:
+            given[each.name] = placed[place:]
+    return given
+
+
+def _shape(operation: remote.Operation, of: remote.Parameter) -> Mapping[str, Any]:
+    from mnemic.adapters.remote.schemas import Shapes
+
+    return Shapes().parameter(operation.name, of)
 
 
 def _option(name: str, kind: Any, text: str) -> inspect.Parameter:
@@ -179,12 +205,13 @@ def _option(name: str, kind: Any, text: str) -> inspect.Parameter:
 
 def _kind(shape: Mapping[str, Any]) -> Any:
     """Return the type that the command line reads for a schema."""
+    variants = shape.get("anyOf", (shape,))
+    if any(each.get("items", {}).get("type") == "string" for each in variants):
+        return MANY
     types = shape.get("type", ())
     match [each for each in ([types] if isinstance(types, str) else types) if each != "null"]:
         case [name] if name in SCALARS:
             return SCALARS[name]
-        case ["array"] if shape.get("items", {}).get("type") == "string":
-            return tuple[str, ...]
         case _:
             return Annotated[dict[str, Any], Parameter(converter=_json)]
 
