@@ -31,7 +31,7 @@ from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
 from mnemic.adapters.inprocess.engine.known_history import KnownHistory, again
 from mnemic.adapters.inprocess.engine.log_reader import LogReader
 from mnemic.adapters.inprocess.engine.payload_check import payloads_missing
-from mnemic.adapters.inprocess.engine.state_loader import Folded, StateLoader, erases
+from mnemic.adapters.inprocess.engine.state_loader import FoldedLog, StateLoader, erases
 from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.adapters.system.heap import overwrite_small_arrays
@@ -46,6 +46,7 @@ from mnemic.kernel.errors import (
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log
 from mnemic.projections.state.erasing import erased, erased_alone
+from mnemic.projections.state.checkpoint import copied
 from mnemic.projections.state.event_validation import REPLAY_ERRORS
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
@@ -96,7 +97,7 @@ class LogState:
         """Waits until the log is durable up to a head; see ``ports.LogCapabilities``."""
         self.graphs: GraphBuilder | None = None
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
-        self._folded = Folded()
+        self._folded = FoldedLog()
         self._published = Published(publish(self._folded.state), EMPTY)
         self._known = KnownHistory()
         self.replacements = 0
@@ -314,9 +315,9 @@ class LogState:
 
     def drop(self) -> None:
         """Drop the state: it holds events that were not appended. It is loaded anew when needed."""
-        self._folded = Folded()
+        self._folded = FoldedLog()
 
-    def _take(self, folded: Folded) -> None:
+    def _take(self, folded: FoldedLog) -> None:
         """Publish a state that was folded anew."""
         self._folded = folded
         if folded.damage is None and self._known.newest() is None:
@@ -410,6 +411,8 @@ class LogState:
         state = erased(self.state, ids)
         if state is None:
             return False
+        if self._folded.is_mapped:  # the file that it is mapped from holds the text
+            state, self._folded.is_mapped = copied(state), False
         self._folded.state = state
         try:
             self.fold(fresh)

@@ -49,7 +49,7 @@ REPLAYS_MAX = 3
 
 
 @define(kw_only=True, eq=False)
-class Folded:
+class FoldedLog:
     """A state, and how much of its log it was folded from."""
 
     state: State = field(factory=State)
@@ -61,6 +61,8 @@ class Folded:
     """What is lost, of a log that was opened read-only, or whose losses were accepted."""
     restored_version: int = -1
     """Version of the checkpoint that the state was restored from; -1: the whole log was read."""
+    is_mapped: bool = False
+    """Whether arrays of the state may be mapped from the file of that checkpoint."""
 
 
 class StateLoader:
@@ -79,7 +81,7 @@ class StateLoader:
         self.checkpoint_writer: CheckpointWriter | None = None
         """Has checkpoints of the state; None: there are none."""
 
-    def load(self) -> Folded:
+    def load(self) -> FoldedLog:
         """Load the newest valid checkpoint and fold the events after it; else fold the whole log.
 
         Raises:
@@ -89,7 +91,7 @@ class StateLoader:
         continued = None if kept is None else self._continued(*kept)
         return continued or self.fold_all()
 
-    def _continued(self, kept: State, digest: bytes) -> Folded | None:
+    def _continued(self, kept: State, digest: bytes) -> FoldedLog | None:
         """Fold the events after *kept*; return None if the whole log has to be folded instead.
 
         Args:
@@ -99,7 +101,7 @@ class StateLoader:
         writer = self.checkpoint_writer
         assert writer is not None  # noqa: S101 - *kept* comes from it
         restored = Head(kept.version, digest)
-        folded = Folded(state=kept, head=restored, restored_version=restored.version)
+        folded = FoldedLog(state=kept, head=restored, restored_version=restored.version, is_mapped=True)
         self._payloads.begin(writer.restored_payloads)
         folded.missing = self._restored_losses(sorted(kept.timeline.losses))
         try:
@@ -126,7 +128,7 @@ class StateLoader:
         found = [Missing(version, slot, frozenset()) for version, slot in losses]
         return payloads_missing(self._log.name, found) if found else None
 
-    def fold_all(self, upto: Head | None = None) -> Folded:
+    def fold_all(self, upto: Head | None = None) -> FoldedLog:
         """Fold the whole log into a fresh state.
 
         Args:
@@ -152,9 +154,9 @@ class StateLoader:
         give_back()
         return folded
 
-    def _from_start(self, upto: Head | None) -> Folded:
+    def _from_start(self, upto: Head | None) -> FoldedLog:
         for tries_left in reversed(range(REPLAYS_MAX)):
-            folded = Folded()
+            folded = FoldedLog()
             self._payloads.begin()
             head = self._reader.end() if upto is None else upto
             try:
@@ -169,7 +171,7 @@ class StateLoader:
             return folded
         raise AssertionError("the last attempt returns or raises")  # pragma: no cover
 
-    def _valid_part(self, error: Exception) -> Folded:
+    def _valid_part(self, error: Exception) -> FoldedLog:
         """Fold the events before the first invalid one, and report the version of that one.
 
         An intact hash chain proves that nothing was changed, not that the events are consistent: an
@@ -189,7 +191,7 @@ class StateLoader:
             raise damage from error
         before = self._reader.read(-1, found.version - 1)
         state, _ = applied_singly(before, settling=found.settling)
-        return self._ended(Folded(state=state), damage)
+        return self._ended(FoldedLog(state=state), damage)
 
     def _reason(self, found: Impossible) -> LogCorrupt | StoreTooNew:
         """Return why an event cannot be folded: a newer release wrote it, or it is wrong."""
@@ -200,7 +202,7 @@ class StateLoader:
             return newer
         return LogCorrupt(found.problem, version=found.version)
 
-    def _fold(self, folded: Folded, source: Iterable[Recorded], head: Head | None) -> None:
+    def _fold(self, folded: FoldedLog, source: Iterable[Recorded], head: Head | None) -> None:
         """Fold *source* to its end; if read-only, up to damage or an event of a newer release.
 
         Args:
@@ -217,7 +219,7 @@ class StateLoader:
         else:
             folded.head = EMPTY if head is None else head
 
-    def _ended(self, folded: Folded, damage: LogCorrupt | StoreTooNew) -> Folded:
+    def _ended(self, folded: FoldedLog, damage: LogCorrupt | StoreTooNew) -> FoldedLog:
         """Return *folded*, which ends before *damage* for as long as the space is open."""
         folded.damage, version = damage, folded.state.version
         folded.head = Head(version, self._log.digest_at(version) or b"")
