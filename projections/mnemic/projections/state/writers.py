@@ -122,13 +122,13 @@ class BufferedWriters(Writers):
             self._tables[name] = Writes(getattr(catalogue, name), counted=counted)
         self._reviews = Flat(_REVIEW)
         self.catalogue = catalogue.over(**self._tables)
-        self.graph: Edges = Edges(state.graph)
+        self.graph = self._edges = Edges(state.graph)
         self.write_life = self.life.flat.extend
         self.write_strength = self._tables["strength"].flat.extend
         self.write_evidence = self._tables["evidence"].flat.extend
         self.write_uses = self._tables["uses"].flat.extend
         self.write_review = self._reviews.extend
-        self.write_edge = self.graph.flat.extend
+        self.write_edge = self._edges.flat.extend
         embedder = state.timeline.embedder
         self._vectors = None if embedder is None else Vectors(state, embedder)
 
@@ -141,7 +141,7 @@ class BufferedWriters(Writers):
         """Compact the buffered rows into arrays."""
         for table in self._tables.values():
             table.flat.gather()
-        self.graph.flat.gather()
+        self._edges.flat.gather()
         self._reviews.gather()
 
     def settle(self) -> None:
@@ -150,7 +150,7 @@ class BufferedWriters(Writers):
             table.settle()
         if self._reviews.rows:
             self._state.catalogue.reviews.note_each(self._reviews.columns())
-        self.graph.settle()
+        self._edges.settle()
         if self._vectors is not None:
             self._vectors.settle()
 
