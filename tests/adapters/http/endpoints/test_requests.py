@@ -342,8 +342,8 @@ def test_deleting_a_block_forgets_it_and_erasing_it_is_a_request_of_its_own(
     path = f"{NOTES}/blocks/{block}"
     forgotten = opened.ask("DELETE", f"{path}?reason=old", by="writer")
     kept = opened.ask("GET", path).json()
-    refused = opened.ask("POST", f"{path}/erase", by="writer")
-    erased = opened.ask("POST", f"{path}/erase")
+    refused = opened.ask("POST", f"{NOTES}/erase", json={"block_ids": block}, by="writer")
+    erased = opened.ask("POST", f"{NOTES}/erase", json={"block_ids": block})
     assert (forgotten.status_code, forgotten.json()["action"]) == (200, "archived")
     assert (kept["status"], kept["content"]) == ("archived", "Ines moved the demo.")
     assert (refused.status_code, erased.status_code) == (403, 200)

@@ -201,13 +201,15 @@ def test_an_invalid_block_id_is_not_found(memory: SyncMemory, block_id: Any) -> 
         lambda: memory.block(block_id),
         lambda: memory.edges(block_id),
         lambda: memory.forget(block_id),
-        lambda: memory.erase(block_id),
         lambda: memory.revise(block_id, "new"),
         lambda: memory.rezone(block_id, "new"),
         lambda: memory.connect(known, block_id),
         lambda: memory.disconnect(block_id, known),
     ]
     assert [refused(call) for call in calls] == ["block-not-found"] * len(calls)
+    is_listed = isinstance(block_id, str | list)  # as one id, or as several
+    code = "block-not-found" if is_listed else "field-refused"
+    assert refused(lambda: memory.erase(block_id)) == code
     assert memory.outcome([known, block_id], 1.0).updated == (known,)
 
 

@@ -45,8 +45,9 @@ from mnemic.kernel.errors import (
 )
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log
-from mnemic.projections.state.erasing import erased, erased_alone
+from mnemic.projections.lexical.languages.words import forget_questions
 from mnemic.projections.state.checkpoint import copied
+from mnemic.projections.state.erasing import erased, erased_alone
 from mnemic.projections.state.event_validation import REPLAY_ERRORS
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
@@ -400,6 +401,7 @@ class LogState:
             raise self._dropped(error) from error
         if self.graphs is not None:
             self.graphs.erased()  # one may have been begun for a reader of the old snapshot
+        forget_questions()
         overwrite_small_arrays()
         self._check_holds(head)
 

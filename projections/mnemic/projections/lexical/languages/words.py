@@ -260,6 +260,11 @@ def _read(question: str) -> tuple[list[str], str, str]:
     return words, low, detection.language(low, words)
 
 
+def forget_questions() -> None:
+    """Drop the questions that were read lately: a text may have been erased that one quotes."""
+    _read.cache_clear()
+
+
 def _plain(text: str) -> str:
     """Return *text* in lower case, with one spelling for each character."""
     if text.isascii():
