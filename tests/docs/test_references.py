@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.cli.application import app
+from mnemic.adapters.cli.application import whole
 from tests.docs.pages import DOCS
 
 ROOT = DOCS.parent
@@ -55,6 +55,7 @@ def parse(arguments: list[str]) -> None:
     Raises:
         CycloptsError: A command or an option does not exist, or an argument is missing.
     """
+    app = whole()
     _, bound, _ = app.meta.parse_args(arguments, print_error=False, exit_on_error=False)
     app.parse_args(bound.args, print_error=False, exit_on_error=False)
 
