@@ -129,10 +129,10 @@ bench: $(READY) ## run every program in benchmarks/ (an hour, and 4 GB in .tmp)
 	done
 
 # One thread for BLAS, for all memories in the comparison: a question is one small product.
-peers: $(READY) ## compare with other memories, and update the tables of the README (half an hour)
+peers: $(READY) ## compare with other memories, and update the tables of docs/peers.md (half an hour)
 	@mkdir -p .tmp/found
 	@$(BIN)/python benchmarks/compare_peers.py --install
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/compare_peers.py --runs 3 --json .tmp/found/compare_peers.json --write README.md
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/compare_peers.py --runs 3 --json .tmp/found/compare_peers.json --write docs/peers.md
 
 fuzz: $(READY) ## malformed input to every target for a minute each, then schemathesis for five (25 minutes)
 	@MNEMIC_FUZZ_S=60 $(PYTEST) -q tests/fuzz

@@ -287,7 +287,7 @@ def parsed() -> argparse.Namespace:
     add("--embedder", choices=("wordllama", "hash"), default="wordllama")
     add("--date", default=f"{dt.datetime.now(tz=dt.UTC):%Y-%m-%d}")
     add("--json", type=Path, help="also write the numbers here")
-    add("--write", type=Path, help="put the table between the marks of this file, as README.md")
+    add("--write", type=Path, help="put the table between the marks of this file, as docs/peers.md")
     options = parser.parse_args()
     if unknown := sorted(set(options.names) - ENTRIES.keys()):
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(ENTRIES)}")

@@ -38,7 +38,7 @@ from conversations import Conversation, Question, data_sets, lessons, load
 from grains import grains
 from pages import written
 from retrieval_scores import DEPTH, Ask, Found, judged, paired_table, plain_table
-from retrieval_tables import Measured, heading, page, report, summary
+from retrieval_tables import Measured, heading, page, report
 from rich.console import Console
 from rich.progress import track
 
@@ -246,8 +246,6 @@ def compare(options: argparse.Namespace, policy: Policy) -> dict[str, Any]:
         report(each.table)
     if options.write is not None:
         written(options.write, "retrieval", [*page(found), "", caption(options, policy)])
-    if options.readme is not None:
-        written(options.readme, "data sets", summary(found))
     return {"measured": [attrs.asdict(each) for each in found]}
 
 
@@ -430,9 +428,8 @@ def parsed() -> argparse.Namespace:
     add("--fit", choices=("likelihood", "recall"), default="likelihood", help="what to fit for")
     add("--json", type=Path, help="also write the numbers here")
     add("--write", type=Path, help="put the tables between the marks of this page")
-    add("--readme", type=Path, help="put the table of R@10 between the marks of this page")
     options = parser.parse_args()
-    if (options.write or options.readme) is not None and (options.quick or options.leave_one_out):
+    if options.write is not None and (options.quick or options.leave_one_out):
         parser.error("a page is written from a full comparison only")
     options.embedder = options.embedder or installed_embedders()
     options.data = options.data or data_sets()

@@ -93,12 +93,6 @@ def page(measured: Sequence[Measured]) -> Iterator[str]:
                 yield from _kinds(each)
 
 
-def summary(measured: Sequence[Measured]) -> list[str]:
-    """Return the lines of a table of R@10 on every data set, with the first embedder."""
-    first = measured[0].embedder
-    return _overall([each for each in measured if each.embedder == first])
-
-
 def _data(measured: Sequence[Measured]) -> list[str]:
     rows = {
         each.name: (

@@ -11,11 +11,16 @@ from tests.docs.pages import DOCS, constant, outputs
 PAGES = (
     "embedding.md",
     "tutorial.md",
+    "index.md",
+    "how-to/asking.md",
     "how-to/backups.md",
     "how-to/bad-answer.md",
+    "how-to/compositions.md",
     "how-to/encryption.md",
     "how-to/importing.md",
+    "how-to/looking-back.md",
     "how-to/own-adapters.md",
+    "how-to/relations.md",
 )
 
 

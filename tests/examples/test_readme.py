@@ -1,60 +1,39 @@
-"""The code in the README runs as shown."""
+"""Every snippet of the README runs by itself and prints what the README shows."""
 
 from __future__ import annotations
 
-import re
-import textwrap
 from pathlib import Path
 
-import anyio
 import pytest
 
-README = Path(__file__).parent.parent.parent / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+from tests.docs.pages import BLOCK, constant, outputs
+
+PAGE = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+BLOCKS = list(BLOCK.finditer(PAGE))
+SNIPPETS = [block.start() for block in BLOCKS if block[1] in {"python", "console"}]
+"""Where each snippet begins; it ends where the next one does."""
 
 
-def test_the_tour_runs_and_prints_the_documented_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("number", range(len(SNIPPETS)))
+def test_a_snippet_prints_what_the_page_shows(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(BLOCKS[0], "README.md", "exec"), {})  # noqa: S102 - our own words
-    answer = capsys.readouterr().out
-    then, now = answer.index("30 s", answer.index("60 s")), answer.index("60 s")
-    assert now < then
-    assert "relevance" in answer
-    assert "yes 0.9" in answer
-    assert "min_probability" in answer
-    assert "Reproduced d7" in answer
+    monkeypatch.delenv("COLUMNS", raising=False)
+    start, end = [*SNIPPETS, None][number : number + 2]
+    found = list(outputs(PAGE[start:end], lambda: "".join(capsys.readouterr())))
+    assert all(output.expected for output in found)
+    assert [constant(output.printed) for output in found] == [
+        constant(output.expected) for output in found
+    ]
 
 
-def test_relations_print_the_documented_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in (BLOCKS[0], BLOCKS[2]):
-        exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - our own words
-    answer = capsys.readouterr().out
-    assert "Created elaborates edge" in answer
-    assert "Edges: 1 created." in answer
-    assert "verify that these are the blocks you mean" in answer
-    assert "IF_EXISTS" in answer.upper()
+def test_snippets_are_found_and_the_page_is_short() -> None:
+    assert len(SNIPPETS) == 3
+    assert len(PAGE.splitlines()) <= 200
 
 
-def test_the_ledger_example_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in (BLOCKS[0], BLOCKS[3]):
-        exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - our own words
-    assert "needs_poc" in capsys.readouterr().out
-
-
-def test_the_async_tour_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines = "async def tour():\n" + textwrap.indent(BLOCKS[1], "    ")
-    names: dict[str, object] = {}
-    exec(compile(lines, "README.md", "exec"), names)  # noqa: S102 - our own words
-    anyio.run(names["tour"])  # type: ignore[arg-type]
-    assert (tmp_path / "agent.db").exists()
+def test_no_line_installs_from_the_package_index() -> None:
+    lines = [line for line in PAGE.splitlines() if "pip install" in line]
+    assert lines
+    assert [line for line in lines if "./mnemic" not in line] == []
