@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Iterable
 from types import ModuleType
 from typing import Any
@@ -24,5 +25,7 @@ def late_export(
     if name in exported:
         for module in modules:
             if name in vars(module):
-                return vars(module)[name]
+                found = vars(module)[name]
+                setattr(sys.modules[of], name, found)  # asked for once
+                return found
     raise AttributeError(f"module {of!r} has no attribute {name!r}")

@@ -51,8 +51,9 @@ class Task:
     @property
     def is_done(self) -> bool:
         """Whether anything became of it."""
-        found = self.outcome, self.repeated, self.error
-        return self.has_moved or any(each is not None for each in found)
+        return not (self.outcome is None and self.repeated is None and self.error is None) or (
+            self.has_moved
+        )
 
 
 @frozen(eq=False)
