@@ -17,6 +17,7 @@ GENERATED = ROOT / "docs/reference"
 """Pages of this folder may be made during the build of the site, which checks links to them."""
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)\s]*)?\)")
 COMMAND = re.compile(r"^(?: {4,}|\$ )(mnemic .*)$", re.MULTILINE)
+INSTALLATION = re.compile(r"(?:pipx?|uv tool) install .*\bmnemic\b")
 REST = re.compile(r" [|>#] ?.*$| \$\(.*$")
 """The part of a line after the command: a redirection, a pipe or a comment."""
 PLACEHOLDER = re.compile(r"[A-Z]{2,}\b|…|\.\.\.")
@@ -69,6 +70,18 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("[a](page.md), [b](gone.md#here), [c](https://example.org)", encoding="utf-8")
     assert broken_links(page) == ["gone.md"]
+
+
+def test_mnemic_is_installed_from_the_clone() -> None:
+    """The name is not on the package index, so no line may ask for it there."""
+    lines = [
+        line
+        for page in pages()
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if INSTALLATION.search(line)
+    ]
+    assert lines
+    assert [line for line in lines if "./mnemic" not in line] == []
 
 
 @pytest.mark.parametrize(
