@@ -162,7 +162,7 @@ PROSE_EXEMPT_FILES = frozenset(
     }
 )
 # These folders still have some of the idioms.
-PROSE_EXEMPT_FOLDERS = ("stores/encrypted/", "inprocess/engine/")
+PROSE_EXEMPT_FOLDERS = ()
 GAP = r"\s+(?:#\s+)?"
 """Between two words of a phrase, which may be on two lines of a docstring or comment."""
 PHRASE = re.compile(
