@@ -123,7 +123,7 @@ def test_an_ended_or_unknown_session_is_refused(memory: SyncMemory) -> None:
     ines = memory.session_handle(actor="ines")
     ended = ines.start_session().session_id
     ines.end_session()
-    expected = ("session-state", "Leave out session, and start one.")
+    expected = ("session-state", "Start a session, or leave the session out.")
     assert refusal(lambda: memory.session_handle(actor="ines", session=ended)) == expected
     assert refusal(lambda: memory.session_handle(actor="ines", session="nobody")) == expected
 

@@ -83,7 +83,7 @@ def test_an_erasure_destroys_checkpoints_and_the_key_of_their_copies(
     assert list(file.parent.iterdir()) == []
     shutil.copytree(copy, file.parent, dirs_exist_ok=True)  # a backup of the folder is put back
     assert [each.problem for each in memory.checkpoints()] == [
-        "its key was destroyed when words were erased"
+        "its key was destroyed when text was erased"
     ]
     memory.close()
     again = opened()
@@ -100,7 +100,7 @@ def test_an_unencrypted_checkpoint_is_not_loaded(opened: Open, path: Path) -> No
     plain = Manifest(origin=ORIGIN, arrays=arrays_file(path).name, contents=contents)
     file.write_bytes(b"".join(layout.pieces(plain)))
     assert [(each.state, each.problem) for each in memory.checkpoints()] == [
-        ("torn", "it is not encrypted as this space is")
+        ("torn", "it is not an encrypted checkpoint")
     ]
 
 
