@@ -92,8 +92,8 @@ class Group:
     def takes(self, task: Task) -> bool:
         """Return whether a task may be decided in this group.
 
-        No task follows an erasure, or a task with the same command id; a task that has lost a race is
-        a group of its own.
+        No task follows an erasure, or a task with the same command id. A task that has lost a race
+        is a group of its own.
         """
         if not self.staged:
             return True

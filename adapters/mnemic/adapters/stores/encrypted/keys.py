@@ -121,8 +121,8 @@ class KeyTable(Erasures):
         if row is None:
             raise KeysMissing(
                 f"{self.path} does not have a key that this space needs",
-                recovery="Give the key file that the space is written with. If it is this one, it is "
-                "an older copy: text that was encrypted since needs the newer file.",
+                recovery="Give the key file that the space is written with. If it is this one, it "
+                "is an older copy: text that was encrypted since needs the newer file.",
                 path=str(self.path),
             )
         known.keys[name] = found = self._key(*row)
