@@ -115,7 +115,7 @@ def test_the_session_of_another_actor_is_refused(memory: SyncMemory) -> None:
     session = memory.session_handle(actor="ines").start_session().session_id
     assert refusal(lambda: memory.session_handle(actor="omar", session=session)) == (
         "session-state",
-        "Continue it as the actor that began it, or start one.",
+        "Continue it as the actor that started it, or start another session.",
     )
 
 

@@ -91,6 +91,19 @@ def test_an_erasure_destroys_checkpoints_and_the_key_of_their_copies(
     assert again.checkpoint().state == "valid"
 
 
+def test_a_checkpoint_after_an_erasure_counts_the_payloads_that_are_left(opened: Open) -> None:
+    memory = opened()
+    block, other = memory.learn(STORY).block_id, memory.learn("stays").block_id
+    memory.consolidate()
+    memory.erase(block)
+    assert memory.checkpoint().state == "valid"
+    version = memory.status().version
+    memory.close()
+    again = opened(read_only=True)
+    assert restored(again) == version
+    assert again.block(other).content == "stays"
+
+
 def test_an_unencrypted_checkpoint_is_not_loaded(opened: Open, path: Path) -> None:
     memory = opened()
     memory.learn(STORY)

@@ -116,7 +116,7 @@ class PayloadCheck:
         self.lost = _by_version(losses)
 
     def all_lost(self) -> list[Missing]:
-        """Return the payloads that the fold found lost, those that the log has accepted included."""
+        """Return the payloads that the fold found lost, with those that the log has accepted."""
         return self._erasures.unerased()
 
 
