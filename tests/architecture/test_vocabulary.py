@@ -161,8 +161,6 @@ PROSE_EXEMPT_FILES = frozenset(
         "projections/mnemic/projections/references/vocabulary.py",
     }
 )
-# These folders still have some of the idioms.
-PROSE_EXEMPT_FOLDERS = ("stores/encrypted/", "inprocess/engine/")
 GAP = r"\s+(?:#\s+)?"
 """Between two words of a phrase, which may be on two lines of a docstring or comment."""
 PHRASE = re.compile(
@@ -206,10 +204,7 @@ def prose() -> Iterator[Path]:
     for layer in ("kernel", "projections", "adapters"):
         for suffix in ("py", "toml"):
             for path in sorted((ROOT / layer).rglob(f"*.{suffix}")):
-                name = path.relative_to(ROOT).as_posix()
-                if name not in PROSE_EXEMPT_FILES and not any(
-                    folder in name for folder in PROSE_EXEMPT_FOLDERS
-                ):
+                if path.relative_to(ROOT).as_posix() not in PROSE_EXEMPT_FILES:
                     yield path
     # Decision records are not rewritten; rules.md quotes the tables of specs.
     yield from (path for path in sorted((ROOT / "docs").glob("*.md")) if path.stem != "rules")

@@ -119,7 +119,7 @@ def test_a_client_that_may_not_continue_a_session_gets_the_reason(tmp_path: Path
     path = tmp_path / "agent.db"
     with SyncMemory.open(path, embedder=HashEmbedder(), actor="ines") as memory:
         session = memory.start_session().session_id
-    detail = f"session {session} was not begun by 'tomasz'"
+    detail = f"session {session} was not started by 'tomasz'"
 
     async def conversation() -> None:
         async with client(path, actor="tomasz", session=session) as agent:

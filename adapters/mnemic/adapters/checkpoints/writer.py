@@ -6,9 +6,9 @@ Rules of this module:
    and the log's own digest at its version is the one it names.
 2. No operation fails because of a checkpoint, except those about checkpoints. What went wrong is
    reported by ``status()``: the last ``trouble``, and files with erased text while they exist.
-3. The state is read under the space's state lock; files are written without any lock of the space,
-   by one thread at most. That thread needs the state lock before its file and after it, never in
-   between, so the holder of the state lock may wait for the file.
+3. The arrays are taken from the state under the fold lock of the space; files are written without
+   any lock of the space, by one thread at a time. That thread acquires the fold lock before it
+   writes a file and after it, never in between, so the holder of the fold lock may wait for it.
 4. An erasure destroys every file that could hold the text, finished or not. A process that finishes
    one then checks whether text was erased meanwhile: either it sees the erasure, or the eraser sees
    the file.
@@ -66,7 +66,7 @@ class CheckpointWriter:
     Args:
         log: Of the space.
         checkpoint_directory: Their folder.
-        state_lock: Held while the state changes.
+        fold_lock: The fold lock of the space: its holder may change the state.
         state: Returns the current state.
         head: Returns the head of the log that it was folded up to; needed to write one.
         payloads: Returns how many payloads the events folded into it have.
@@ -77,14 +77,14 @@ class CheckpointWriter:
         log: Log,
         checkpoint_directory: CheckpointDirectory,
         *,
-        state_lock: AbstractContextManager[object],
+        fold_lock: AbstractContextManager[object],
         state: Callable[[], State],
         payloads: Callable[[], int],
         head: Callable[[], Head] = lambda: EMPTY,
     ) -> None:
         self._log = log
         self._checkpoint_directory = checkpoint_directory
-        self._state_lock = state_lock
+        self._fold_lock = fold_lock
         self._state = state
         self._head = head
         self._payloads = payloads
@@ -192,7 +192,7 @@ class CheckpointWriter:
         """Write a checkpoint of the current state, unless a usable one exists.
 
         Returns:
-            None if it was dropped at once, since words were erased meanwhile.
+            The file; None if it was removed at once, because text was erased meanwhile.
 
         Raises:
             CheckpointsOff: There is no place for one.
@@ -200,7 +200,7 @@ class CheckpointWriter:
             LogCorrupt: The log does not say where it ends.
         """
         folder = self._needed()
-        with self._state_lock:
+        with self._fold_lock:
             place = folder.place(self._state().version)
             if place not in self._foreign and self.look(place).state == "valid":
                 return place
@@ -239,7 +239,7 @@ class CheckpointWriter:
             Abandoned: It was dropped before it was finished.
             LogCorrupt: The log does not say where it ends.
         """
-        with self._state_lock:
+        with self._fold_lock:
             state, wanted = self._state(), self._dropped
             erased = _last_erasure(state)
             self._kept = _size(state)  # also if it fails: the next try is for the next twentieth
@@ -254,7 +254,7 @@ class CheckpointWriter:
                 self._log, folder, origin, erased=erased, mode=self._checkpoint_directory.mode
             )
             file = checkpoint.written(array_file.plain(parts), check)
-        with self._state_lock:
+        with self._fold_lock:
             stays = False  # nor does it stay if the log cannot tell whether it may
             try:
                 stays = not self._erased_since(origin.version)
@@ -312,13 +312,13 @@ class CheckpointWriter:
     # --- removal -------------------------------------------------------------------------------
 
     def erased(self) -> None:
-        """Destroy everything of this space: text has been erased. The state lock is held."""
+        """Destroy everything of this space: text has been erased. The fold lock is held."""
         if self._checkpoint_directory.destroys:
             self._clear(self._destroy)
             self._kept = 0
 
     def replaced(self) -> None:
-        """Forget what was found: the log is another history. The state lock is held.
+        """Forget what was found: the log is another history. The fold lock is held.
 
         Files stay: each names the digest of the log that it is of, and is not loaded for another.
         """
@@ -333,7 +333,7 @@ class CheckpointWriter:
             StoreFailed: One cannot be removed.
         """
         folder = self._needed()
-        with self._state_lock:
+        with self._fold_lock:
             files = self._clear(lambda files: [remove(file) for file in files])
             self._kept = _size(self._state())  # or closing would write it again
         left = [file.name for file in files if file.exists()]  # others may have written new ones
@@ -371,13 +371,13 @@ class CheckpointWriter:
         if not self.left:
             return found
         names = ", ".join(self.left)
-        return *found, f"{names} could not be removed and may hold erased words: remove it by hand"
+        return *found, f"{names} could not be removed and may hold erased text: remove it by hand"
 
     # --- inspection ----------------------------------------------------------------------------
 
     def listing(self) -> tuple[Checkpoint, ...]:
         """Return every checkpoint of this space, newest first, each read to the last byte."""
-        with self._state_lock:
+        with self._fold_lock:
             folder = self._folder()
             if folder is None:
                 return ()
@@ -385,7 +385,7 @@ class CheckpointWriter:
 
     def look(self, file: Path, *, thorough: bool = True) -> Checkpoint:
         """Return a description of one file, which is read to the last byte if it is *thorough*."""
-        with self._state_lock:
+        with self._fold_lock:
             erased = _last_erasure(self._state())
             return looked_at(file, self._log, erased=erased, thorough=thorough)
 

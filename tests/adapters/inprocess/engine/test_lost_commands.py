@@ -48,7 +48,7 @@ def test_a_command_whose_row_is_lost_is_refused_when_repeated(
         learned.close()
     refusal = refused(opened(path) if is_reopened else learned)
     assert refusal.facts == {"command_id": "learn-1", "version": LEARNED}
-    assert "what it asked for is lost" in refusal.message
+    assert "the store has lost its request" in refusal.message
     assert f"version {LEARNED}" in refusal.recovery
 
 
@@ -106,7 +106,9 @@ def test_a_command_of_several_events_is_recognised_by_all_of_them(opened: Open, 
     memory.learn("four", command_id="learn-2")
     assert memory.learn_many(said, command_id="learn-1") == first
     emptied(path)
-    with pytest.raises(CommandIdReused, match="used at version 2, and what it asked for is lost"):
+    with pytest.raises(
+        CommandIdReused, match="used at version 2, and the store has lost its request"
+    ):
         memory.learn_many(said, command_id="learn-1")
 
 

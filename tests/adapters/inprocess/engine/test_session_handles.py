@@ -115,7 +115,7 @@ def test_the_session_of_another_actor_is_refused(memory: SyncMemory) -> None:
     session = memory.session_handle(actor="ines").start_session().session_id
     assert refusal(lambda: memory.session_handle(actor="omar", session=session)) == (
         "session-state",
-        "Continue it as the actor that began it, or start one.",
+        "Continue it as the actor that started it, or start another session.",
     )
 
 
@@ -123,7 +123,7 @@ def test_an_ended_or_unknown_session_is_refused(memory: SyncMemory) -> None:
     ines = memory.session_handle(actor="ines")
     ended = ines.start_session().session_id
     ines.end_session()
-    expected = ("session-state", "Leave out session, and start one.")
+    expected = ("session-state", "Start a session, or leave the session out.")
     assert refusal(lambda: memory.session_handle(actor="ines", session=ended)) == expected
     assert refusal(lambda: memory.session_handle(actor="ines", session="nobody")) == expected
 

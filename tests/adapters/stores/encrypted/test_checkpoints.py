@@ -83,12 +83,25 @@ def test_an_erasure_destroys_checkpoints_and_the_key_of_their_copies(
     assert list(file.parent.iterdir()) == []
     shutil.copytree(copy, file.parent, dirs_exist_ok=True)  # a backup of the folder is put back
     assert [each.problem for each in memory.checkpoints()] == [
-        "its key was destroyed when words were erased"
+        "its key was destroyed when text was erased"
     ]
     memory.close()
     again = opened()
     assert (again.block(block).content, again.block(other).content) == (None, "stays")
     assert again.checkpoint().state == "valid"
+
+
+def test_a_checkpoint_after_an_erasure_counts_the_payloads_that_are_left(opened: Open) -> None:
+    memory = opened()
+    block, other = memory.learn(STORY).block_id, memory.learn("stays").block_id
+    memory.consolidate()
+    memory.erase(block)
+    assert memory.checkpoint().state == "valid"
+    version = memory.status().version
+    memory.close()
+    again = opened(read_only=True)
+    assert restored(again) == version
+    assert again.block(other).content == "stays"
 
 
 def test_an_unencrypted_checkpoint_is_not_loaded(opened: Open, path: Path) -> None:
@@ -100,7 +113,7 @@ def test_an_unencrypted_checkpoint_is_not_loaded(opened: Open, path: Path) -> No
     plain = Manifest(origin=ORIGIN, arrays=arrays_file(path).name, contents=contents)
     file.write_bytes(b"".join(layout.pieces(plain)))
     assert [(each.state, each.problem) for each in memory.checkpoints()] == [
-        ("torn", "it is not encrypted as this space is")
+        ("torn", "it is not an encrypted checkpoint")
     ]
 
 

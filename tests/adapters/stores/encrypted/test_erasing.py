@@ -276,7 +276,7 @@ def test_a_lost_key_is_not_reported_as_erased(opened: Open, path: Path, keys: Pa
         )
     stored = backup.read_bytes()
     for place in (path, backup):
-        with pytest.raises(StoreFailed, match="no sound file of keys"):
+        with pytest.raises(StoreFailed, match="is damaged"):
             opened(place)
     assert backup.read_bytes() == stored
 

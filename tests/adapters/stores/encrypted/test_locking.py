@@ -238,7 +238,7 @@ def test_a_damaged_key_file_is_not_reported_as_a_damaged_store(
         memory.learn(STORY)
     with closing(sqlite3.connect(keys)) as connection:
         connection.execute(f"ALTER TABLE {table} RENAME TO lost")
-    assert "no sound file of keys" in refusal(opened).message
+    assert "agent.keys is damaged" in refusal(opened).message
 
 
 def test_a_key_file_with_other_content_is_named(opened: Open, keys: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_key_file_with_other_content_is_named(opened: Open, keys: Path) -> Non
         memory.learn(STORY)
     with closing(sqlite3.connect(keys)) as connection, connection:
         connection.execute("UPDATE keys SET space = 'no number'")
-    assert "no sound file of keys" in refusal(opened).message
+    assert "agent.keys is damaged" in refusal(opened).message
 
 
 @pytest.mark.parametrize("change", ["owner = 'x' || owner", "space = space + 1"])
@@ -256,4 +256,4 @@ def test_a_key_with_a_wrong_owner_is_damage(opened: Open, keys: Path, change: st
         memory.learn(STORY)
     with closing(sqlite3.connect(keys)) as connection, connection:
         connection.execute(f"UPDATE keys SET {change}")  # noqa: S608
-    assert "no sound file of keys" in refusal(opened).message
+    assert "agent.keys is damaged" in refusal(opened).message

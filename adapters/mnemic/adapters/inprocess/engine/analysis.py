@@ -28,7 +28,13 @@ Verdict = tuple[Analysis | None, str]
 
 
 def analyse(analyst: Analyst | None, passages: Sequence[Passage], policy: Policy) -> list[Verdict]:
-    """Return one verdict per passage; a failing analyst never raises an error."""
+    """Return one verdict per passage; an error of the analyst is the verdict ``failed``.
+
+    Args:
+        analyst: None: every verdict is ``none``.
+        passages: The texts.
+        policy: Limits of what an analysis may contain.
+    """
     if analyst is None:
         return [(None, "none")] * len(passages)
     try:
@@ -110,7 +116,7 @@ class TimedAnalyst:
         with self._overdue_lock:
             self._overdue = [call for call in self._overdue if call.is_running]
             if len(self._overdue) >= OVERDUE_MAX:
-                raise TimeoutError(f"the analyst {self.name} still hangs over earlier chunks")
+                raise TimeoutError(f"calls to the analyst {self.name} for earlier chunks still run")
         call = _Call(ask, count)
         if call.wait(self._timeout_s):
             return call.found
@@ -120,7 +126,12 @@ class TimedAnalyst:
 
 
 class _Call(Generic[T]):
-    """One call to an analyst, on its own thread."""
+    """One call to an analyst, on its own thread.
+
+    Args:
+        ask: Makes the call.
+        count: How many answers are expected.
+    """
 
     def __init__(self, ask: Callable[[], Iterable[T]], count: int) -> None:
         self._ask = ask
@@ -153,7 +164,7 @@ class _Call(Generic[T]):
             self.found = _padded(self.found, self._count)
 
     def _answers(self) -> Iterator[T]:
-        """Yield the analyst's answers; at most one too many, which proves a wrong count."""
+        """Yield the analyst's answers, up to one more than expected: the count is then wrong."""
         yield from islice(self._ask(), self._count + 1)
 
 

@@ -1,6 +1,6 @@
-"""Who issues the commands of a session handle, and what is refused to that caller.
+"""The caller of a session handle, and the checks that apply to all of its commands.
 
-What is refused here is refused for every command; the decisions have their own refusals.
+Checks that depend on the operation are made by the decisions.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ class Caller:
     clock: Clock
     entropy: Entropy
     read_only: bool = False
-    """Whether it may not write."""
+    """Whether the caller may not write."""
     zone: str | None = None
-    """Trust zone: what it learns is of this zone at most; None: full trust."""
+    """Trust zone: what the caller learns gets this zone at most; None: full trust."""
     session: SessionId | None = None
-    """Its last session, which may have ended since."""
+    """The caller's last session, which may have ended since."""
     expected_version: int | None = None
-    """Version that the log must have for a write, as this caller left it; None: any."""
+    """Version that the log must have for a write; each own write advances it. None: any version."""
     answered_version: int | None = None
     """Version of the log after its last command was answered."""
     informed: int = 0
-    """Replacements of the log that the caller knows of."""
+    """How many replacements of the log the caller has got an error about."""
 
     def seen_by(self, view: View) -> View:
-        """Return *view* with the zone and the actor of this caller."""
+        """Set the zone and the actor of this caller in *view*, and return it."""
         view.highest, view.writer = self.zone, self.actor
         return view
 
     def moment(self, snapshot: Snapshot) -> Instant:
-        """Return the current time on both clocks, as an event on a snapshot is stamped."""
+        """Return the time, active and wall clock, that an event after a snapshot would have now."""
         session = self.session_among(snapshot.sessions)
         return snapshot.instant(session, self.clock.now_us())
 
@@ -61,7 +61,7 @@ class Caller:
         return self.seen_by(view)
 
     def session_among(self, open_sessions: Container[SessionId]) -> SessionId | None:
-        """Return the session, unless it has ended; another handle may have continued it."""
+        """Return the caller's session if it is among *open_sessions*; another handle may end it."""
         session = self.session
         return session if session is not None and session in open_sessions else None
 
@@ -69,7 +69,7 @@ class Caller:
         """Refuse to start a second session.
 
         Raises:
-            SessionState: One is open.
+            SessionState: The caller has a session that is open.
         """
         session = self.session_among(open_sessions)
         if session is not None:
@@ -84,7 +84,7 @@ class Caller:
         if space_is_read_only:
             raise ViewReadOnly(f"space {self.space!r} is open read-only")
         if self.read_only:
-            raise ViewReadOnly(f"this session handle on space {self.space!r} only reads")
+            raise ViewReadOnly(f"this session handle on space {self.space!r} is read-only")
 
     def check_version(self, version: int) -> None:
         """Refuse when the log is not at the version that this caller expects.
@@ -112,7 +112,7 @@ class Caller:
         """Refuse when the space has been erased.
 
         Args:
-            erased: The version that erased it; None: it was not.
+            erased: The version of the erasure; None: there was none.
 
         Raises:
             SpaceErased: Its text is erased, and no new text may be written.

@@ -2,15 +2,16 @@
 
 Rules of this module:
 
-1. Commands are carried out in the order of their arrival, in groups: what waits while one group is
-   written is decided, folded and written together by the next one, in one transaction. Each command
-   has its own decision, events and id; one that is refused leaves the others alone.
-2. Nothing slow runs while the locks are held. What takes time (embedding, searching, scoring) is
-   prepared on a snapshot; only cheap decisions are made in a group.
-3. The locks are acquired in one order: the queue, the log's write lock, the fold lock. Readers are
-   not held up by a writer that waits for another process.
-4. If the transaction of a group fails, nothing of it is written, and the state that it was folded
-   into is dropped. After a lost race its commands are carried out one by one, else all are refused.
+1. Commands are carried out in the order of their arrival, in groups: those that arrive while one
+   group is written are decided, folded and written together in the next transaction. Each command
+   has its own decision, events and id; a refusal affects its own command alone.
+2. Nothing slow runs while the locks are held. Slow work (embedding, searching, scoring) is done on
+   a snapshot before; only quick decisions are made in a group.
+3. The locks are acquired in one order: the queue, the log's write lock, the fold lock. So a writer
+   that waits for another process does not hold up readers.
+4. If the transaction of a group fails, nothing of it is written, and a state that events of it were
+   folded into is dropped. After a lost race its commands are carried out one by one; after any
+   other error all are refused.
 5. A command that erases text is a group of its own.
 """
 
@@ -46,7 +47,8 @@ PREPARED_MAX = 3
 """Lost races after which even a slow decision is made under the locks."""
 QUICK_S = 0.02
 """A decision that took at most this much processor time is repeated under the locks as soon as it
-has lost a race. That is a few durable appends; at the end of a queue it would lose the next too."""
+has lost a race. It is the time of a few durable appends; a decision prepared again would probably
+lose the next race too."""
 CONFLICTS_MAX = 100
 """Lost races after which a command gives up; under the write lock no race can be lost."""
 
@@ -71,7 +73,7 @@ class CommandExecutor:
         *,
         again: ReplayHandler | None = None,
     ) -> Outcome:
-        """Decide on the head of the log and append the decision. The fold lock is not held yet.
+        """Decide on the head of the log and append the decision. The caller holds no lock.
 
         Args:
             caller: Who issues the command.
@@ -79,14 +81,15 @@ class CommandExecutor:
             decide: Returns the events to write; it may be called several times, on any thread, and
                 reads nothing but the view that it is given.
             again: Answers the command if it was written before; None: *decide* does, on the state
-                of that time. This is needed even if the caller has looked for the command before:
-                the same command may run twice at once.
+                of that time. A caller that has called ``remembered`` needs it too, since the same
+                command may run twice at once.
 
         Raises:
             CommandIdReused: The id was used for another request.
             VersionConflict: The log is not at the version that the caller expects.
             HistoryReplaced: The log is not a continuation of what was folded; nothing was written.
-            Closed: A thread of another session handle closed the space meanwhile.
+            ViewReadOnly: The space or the session handle is read-only.
+            Closed: The space was closed meanwhile.
         """
         task = Task(caller=caller, command=command, decide=decide)
         self._carry_out(task)
@@ -132,11 +135,11 @@ class CommandExecutor:
         return self.execute(caller, command, decide, again=again)
 
     def remembered(self, caller: Caller, command: Command) -> CommandRow | None:
-        """Return what a command of this actor with this id wrote, if it is the same command.
+        """Return what this command wrote before; None: this actor has not used its id.
 
         Raises:
-            CommandIdReused: It was another one, or the store has lost what it asked for.
-            FieldRefused: The id is no short text.
+            CommandIdReused: The id was used for another request, or the store has lost the request.
+            FieldRefused: The id is not a short text.
         """
         if command.id is None:
             return None
@@ -169,10 +172,14 @@ class CommandExecutor:
     # --- answering ------------------------------------------------------------------------------
 
     def _carry_out(self, task: Task) -> None:
-        """Return once something became of a task."""
+        """Wait until a task has an outcome, is refused, or has to be prepared again.
+
+        Raises:
+            ViewReadOnly, Closed: See ``execute``.
+        """
         task.caller.check_writable(space_is_read_only=self._state.is_read_only)
         self._state.check_open()
-        while not task.is_done:  # the thread that was to carry it out may have been interrupted
+        while not task.is_done:  # the thread that carried out its group may be interrupted
             self._queue.run(task)
 
     def _answered(self, task: Task, again: ReplayHandler | None) -> Outcome:
@@ -182,7 +189,7 @@ class CommandExecutor:
             self._note_repeated(task.caller, task.repeated)
             return self._repeated(task.caller, task.repeated, decide=task.decide, again=again)
         outcome = task.outcome
-        assert outcome is not None  # noqa: S101 - it is done, and in no other way
+        assert outcome is not None  # noqa: S101 - all other ways to be done are excluded
         if not outcome.events:
             self._state.confirm(self._state.published.head)
         task.caller.answered_version = outcome.last
@@ -190,16 +197,16 @@ class CommandExecutor:
 
     def _without_events(self, caller: Caller, written: Decision[Any], head: Head) -> Outcome:
         """Return the answer that a decision without events gives at a head."""
-        self._state.confirm(head)  # it rests on what may be another process's events
+        self._state.confirm(head)  # it may depend on events of another process
         caller.answered_version = head.version
         return Outcome(written.result, head.version, head.version, ())
 
     def _note_repeated(self, caller: Caller, row: CommandRow) -> None:
-        """Let a caller know the version after a command that was written before."""
+        """Set the caller's versions to those after a command that was written before."""
         self._state.confirm(self._state.published.head)
         caller.answered_version = row.last
         if caller.expected_version == row.first - 1:
-            caller.expected_version = row.last  # this very command advanced the log
+            caller.expected_version = row.last  # the command itself advanced the log
 
     def _repeated(
         self, caller: Caller, row: CommandRow, *, decide: Decide, again: ReplayHandler | None
@@ -214,7 +221,7 @@ class CommandExecutor:
 
         Raises:
             CommandIdReused: The id was used for another request.
-            FieldRefused: The id is no short text.
+            FieldRefused: The id is not a short text.
         """
         if command.id is None:
             return None, None
@@ -228,10 +235,10 @@ class CommandExecutor:
         return key, row
 
     def _check_history_of(self, caller: Caller, command: Command) -> None:
-        """Refuse a command of a caller, or one prepared, on a history that was replaced.
+        """Refuse a command if its history was replaced since its caller, or it, last read the log.
 
         Raises:
-            HistoryReplaced: It was found to be replaced.
+            HistoryReplaced: There was a replacement since.
         """
         known, caller.informed = caller.informed, self._state.replacements
         self._state.check_unreplaced(known)
@@ -261,7 +268,8 @@ class CommandExecutor:
     def _work(self, tasks: Sequence[Task]) -> None:
         """Carry out tasks, in as few transactions as they allow.
 
-        An interrupt of this thread leaves the tasks that are not done to their own threads.
+        After an interrupt of this thread, the tasks that are not done are carried out by their own
+        threads.
         """
         left = deque(tasks)
         try:
@@ -269,13 +277,13 @@ class CommandExecutor:
                 self._state.check_open()
                 while left:
                     self._write_group(left)
-        except Exception as error:  # noqa: BLE001 - of a lock, or of a group as a whole
+        except Exception as error:  # noqa: BLE001 - of a lock, or of a whole group: for all tasks
             for task in tasks:
                 if not task.is_done:
                     task.error = error
 
     def _write_group(self, left: deque[Task]) -> None:
-        """Carry out as many of the tasks in *left* as one transaction may write, and remove them.
+        """Carry out the first tasks in *left*, as many as one group takes, and remove them.
 
         The write lock and the fold lock are held. A single task is decided on the state as it is:
         its append fails if others have written.
@@ -298,7 +306,7 @@ class CommandExecutor:
 
     @staticmethod
     def _put_back(group: Group, left: deque[Task]) -> None:
-        """Queue the tasks of a group that lost a race once more."""
+        """Return the tasks of a group that lost a race to the front of *left*."""
         for each in reversed(group.staged):
             task = each.task
             task.races += 1
@@ -310,7 +318,7 @@ class CommandExecutor:
                 )
 
     def _append(self, group: Group) -> None:
-        """Append what is staged, and fold the rest of it.
+        """Append what is staged, fold the part that is not folded yet, and publish.
 
         Raises:
             VersionConflict: The log has moved; nothing was written.
@@ -337,13 +345,13 @@ class CommandExecutor:
         state.appended(head, group.events, payloads=len(group.payloads))
 
     def _stage(self, group: Group, task: Task) -> bool:
-        """Decide a task on the state with everything that is staged before.
+        """Decide a task on the state with everything that is staged before it.
 
-        A refusal may rest on a state that others have left behind; so it is only believed once the
-        state is at the end of the log.
+        The state may lack events of other processes. So a refusal is final only if the state is at
+        the end of the log; otherwise the task is decided again there.
 
         Returns:
-            Whether that is done; a decision that erases has to wait for a group of its own.
+            False if the decision erases and the group has other tasks: it needs its own group.
         """
         if group.folded < len(group.events):
             self._state.fold(group.events[group.folded :])
@@ -356,13 +364,13 @@ class CommandExecutor:
             try:
                 if group.staged or not self._move_to_end(group):
                     return True
-            except Exception as error:  # noqa: BLE001 - it says more about a replaced history
+            except Exception as error:  # noqa: BLE001 - a replaced history, say
                 task.error = error
                 return True
             task.error = None
 
     def _decide(self, group: Group, task: Task) -> bool:
-        """Decide a task, and stage what it writes; see ``_stage``."""
+        """Decide a task once, and stage what it writes; see ``_stage`` for the result."""
         caller, command, state = task.caller, task.command, self._state.state
         if command.id is not None and not group.staged:
             self._move_to_end(group)

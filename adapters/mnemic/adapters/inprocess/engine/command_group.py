@@ -1,4 +1,4 @@
-"""A group of commands: what becomes of each, and what one transaction writes for all of them."""
+"""Group of commands: the outcome of each, and what one transaction writes for all of them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class PreparedWrite:
     written: Decision[Any]
     moment: Instant
     head: Head
-    """Head of the log that it was decided on."""
+    """Head of the log when it was decided."""
     took_s: float
     """Processor time of the decision, in seconds."""
 
 
 @define(kw_only=True, eq=False)
 class Task:
-    """One command in the queue, and what became of it."""
+    """One command in the queue. Once it is done, one of its last four fields is set."""
 
     caller: Caller
     command: Command
@@ -43,14 +43,14 @@ class Task:
     """Races for the end of the log that were lost."""
     outcome: Outcome | None = None
     repeated: CommandRow | None = None
-    """What the same command wrote before; then nothing was decided."""
+    """Events that the same command wrote before; it was not decided again."""
     has_moved: bool = False
-    """Whether the log has moved since a slow decision was prepared."""
+    """Whether the log has moved since a slow decision was prepared: it has to be prepared again."""
     error: Exception | None = None
 
     @property
     def is_done(self) -> bool:
-        """Whether anything became of it."""
+        """Whether it needs no more work in the queue."""
         return not (self.outcome is None and self.repeated is None and self.error is None) or (
             self.has_moved
         )
@@ -58,31 +58,31 @@ class Task:
 
 @frozen(eq=False)
 class Staged:
-    """A task with its outcome, once the group is written."""
+    """A task with the outcome that it has once the group is written."""
 
     task: Task
     outcome: Outcome
     session: SessionId | None
-    """The session of the caller before it."""
+    """The caller's session before the task."""
     expected_version: int | None
-    """What the caller expected before it."""
+    """The version that the caller expected before the task."""
 
     def undo(self) -> None:
-        """Put the caller back to where it was."""
+        """Restore the caller's session and expected version."""
         self.task.caller.session = self.session
         self.task.caller.expected_version = self.expected_version
 
 
 @define(eq=False)
 class Group:
-    """What one transaction writes."""
+    """The tasks that are decided so far, and what their transaction writes."""
 
     version: int
     """Version of the log with everything that is staged."""
     staged: list[Staged] = field(factory=list)
     events: list[Recorded] = field(factory=list)
     folded: int = 0
-    """How many of the events are folded."""
+    """How many of the events, from the first on, are folded."""
     records: list[Record] = field(factory=list)
     payloads: list[PayloadRow] = field(factory=list)
     commands: list[CommandRow] = field(factory=list)
@@ -92,7 +92,8 @@ class Group:
     def takes(self, task: Task) -> bool:
         """Return whether a task may be decided in this group.
 
-        None follows an erasure or a repeated id, and one that lost a race is alone.
+        No task follows an erasure, or a task with the same command id. A task that has lost a race
+        is a group of its own.
         """
         if not self.staged:
             return True
@@ -110,7 +111,7 @@ class Group:
         )
 
     def leave_out(self, task: Task, result: Any) -> None:
-        """Stage the result of a decision without events: it may rest on what is staged."""
+        """Stage a decision without events."""
         self._add(task, Outcome(result, self.version, self.version, ()))
 
     def write(
@@ -123,10 +124,10 @@ class Group:
         """Stage the events of a decision, and return their payloads.
 
         Args:
-            task: Whose decision it is.
-            written: The decision, with events.
-            records: Its events, in their envelopes.
-            encoded: The same as the log stores them.
+            task: The task that was decided.
+            written: The decision, with at least one event.
+            records: Its events in their envelopes.
+            encoded: The same, each as a record and its payloads.
         """
         payloads = [row for _, rows in encoded for row in rows]
         first, last = records[0].version, records[-1].version
@@ -147,11 +148,11 @@ class Group:
         self.staged.append(Staged(task, outcome, caller.session, caller.expected_version))
 
     def undo(self) -> None:
-        """Put every caller back to where it was: nothing is written."""
+        """Restore every caller: nothing was written."""
         for each in reversed(self.staged):
             each.undo()
 
     def done(self) -> None:
-        """Give every task its outcome: everything is written."""
+        """Set the outcome of every task: everything was written."""
         for each in self.staged:
             each.task.outcome = each.outcome

@@ -1,8 +1,8 @@
 """Queue of commands that are carried out in groups, in the order of their arrival.
 
-No thread of its own works for it. The first thread that comes carries out its command at once; what
-arrives meanwhile is carried out together by the thread that came first among them. So a single
-caller pays for no hand-over, and many callers share one transaction.
+The queue has no thread of its own. The first thread carries out its command at once; commands that
+arrive meanwhile are carried out together by the thread that has waited longest. So a single caller
+hands nothing over to another thread, and many callers share one transaction.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from attrs import define, field
 T = TypeVar("T")
 
 GROUP_MAX = 64
-"""Commands of one group: bounds how long the first of them waits for the others."""
+"""Most commands of one group. It limits how long the first of them waits for the others."""
 
 
 def _locked() -> Lock:
+    """Return a lock that is held."""
     lock = Lock()
     lock.acquire()
     return lock
@@ -38,11 +39,12 @@ class _Entry(Generic[T]):
 
 
 class CommandQueue(Generic[T]):
-    """First-in-first-out queue whose waiting threads carry out groups of its items.
+    """First-in-first-out queue of which a waiting thread carries out the next group.
 
     Args:
-        work: Carries out a group of items, one group at a time, in the order of the queue. What
-            becomes of each item is its own affair: an error that it raises reaches one thread only.
+        work: Carries out a group of items, at most ``GROUP_MAX``, in the order of the queue; it is
+            called by one thread at a time. It records the outcome in each item: an error that it
+            raises reaches only the thread that called it.
     """
 
     def __init__(self, work: Callable[[Sequence[T]], None]) -> None:
@@ -57,9 +59,12 @@ class CommandQueue(Generic[T]):
         return len(self._waiting)
 
     def run(self, item: T) -> None:
-        """Return once *item* was carried out, by this thread or by another one.
+        """Carry out *item*, or wait until another thread has.
 
         An interrupt of a waiting thread withdraws its item, unless it is being carried out.
+
+        Raises:
+            Exception: What ``work`` raised in this thread.
         """
         entry: _Entry[T] | None = None
         with self._mutex:
@@ -75,6 +80,7 @@ class CommandQueue(Generic[T]):
         self._lead(item)
 
     def _wait(self, entry: _Entry[T]) -> None:
+        """Wait until *entry* is done or its thread is to lead; after an interrupt, withdraw it."""
         try:
             entry.wakes.acquire()
         except BaseException:  # an interrupt
@@ -86,7 +92,7 @@ class CommandQueue(Generic[T]):
             raise
 
     def _lead(self, item: T) -> None:
-        """Carry out *item*, and what has arrived by now."""
+        """Carry out *item* together with the first waiting items."""
         with self._mutex:
             others = [
                 self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP_MAX - 1))
@@ -101,7 +107,7 @@ class CommandQueue(Generic[T]):
                 each.wakes.release()
 
     def _appoint(self) -> None:
-        """Let the first waiting thread carry out the next group."""
+        """Wake the first waiting thread to carry out the next group. The mutex is held."""
         if self._waiting:
             leader = self._waiting.popleft()
             leader.is_leader = True

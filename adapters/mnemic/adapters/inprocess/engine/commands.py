@@ -26,41 +26,44 @@ class Command:
     operation: str
     arguments: dict[str, Any]
     id: str | None = None
-    """None: a generated id, which cannot be repeated and so is not remembered."""
+    """None: the id is generated, so the command cannot be repeated."""
     replacements: int | None = None
-    """How often the log had been found to be another history when the command was prepared: it
-    depends on what was read then. None: it depends on nothing read before."""
+    """The count of replaced histories when the command was prepared, if it depends on what was
+    read then; None: it depends on nothing read before."""
 
     def request(self, keys: Sequence[bytes] = ()) -> bytes:
         """Return the digest of the operation and its arguments.
 
         Args:
-            keys: Keys of the payloads that it wrote, or the space's salt: once one of them is
-                erased, the digest cannot be compared with a guess any more.
+            keys: Keys of the payloads that the command wrote, or the space's salt. Once one of them
+                is erased, no guess can be compared with the digest any more. Empty: the digest
+                has no key.
         """
         asked = [self.operation, self.arguments]
         try:
             body = json.dumps(asked, sort_keys=True, default=str)
         except (TypeError, ValueError, RecursionError):
             body = repr(asked)  # not plain JSON: the operation will refuse it
-        asked_bytes = body.encode("utf-8", "surrogatepass")
+        encoded = body.encode("utf-8", "surrogatepass")
         if not keys:
-            return hashlib.sha256(asked_bytes).digest()
+            return hashlib.sha256(encoded).digest()
         key = hashlib.sha256(b"".join(keys)).digest()
-        return hashlib.blake2b(asked_bytes, key=key, digest_size=len(key)).digest()
+        return hashlib.blake2b(encoded, key=key, digest_size=len(key)).digest()
 
 
 @frozen
 class Outcome:
-    """A decision that is in the log, or that needed no events."""
+    """The result of a decision, and the events that it wrote to the log."""
 
     result: Any
     first: int
-    """Version of the first event written, or the head if there was none."""
+    """Version of the first event written; without events, the version of the head."""
     last: int
+    """The same of the last event."""
     events: tuple[Event, ...]
 
 
 Decide = Callable[[View, Instant], Decision[Any]]
+"""Returns the decision on a view at an instant, or refuses by raising."""
 ReplayHandler = Callable[[CommandRow], Outcome]
 """Answers a repeated command from its events, where deciding again would give another answer."""

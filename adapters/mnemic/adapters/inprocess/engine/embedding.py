@@ -17,17 +17,18 @@ from mnemic.projections.retrieval.request import Request
 
 
 def embedder_of(models: Models, adopted: EmbedderIdentity | None) -> Embedder:
-    """Return the embedder of a given identity, if the host has it or it is shipped.
+    """Return the embedder with the identity *adopted*, of the host or shipped, or the closest one.
 
     Args:
         models: The models of the host.
         adopted: The embedder in force, now or at a point of the past; None: none yet.
 
     Returns:
-        If there is none of that identity: the host's, else the shipped one that comes closest.
+        Without one of that identity: the host's, or if the host gave none, the shipped one that
+        comes closest.
 
     Raises:
-        Unavailable: It is a shipped one, and something that it needs is missing.
+        Unavailable: A shipped embedder is needed, and a package or file of it is missing.
     """
     given = (models.coming, models.embedder, *models.others)
     for each in given:
@@ -55,7 +56,7 @@ def embedded_question(embedder: Embedder, question: str) -> Vector:
     Raises:
         VectorRefused: The embedder failed, or did not return one finite vector.
     """
-    # Asking whether it is a QuestionEmbedder would take as long as the vector itself.
+    # isinstance with the protocol QuestionEmbedder would take as long as computing the vector.
     ask = getattr(embedder, "embed_question", None)
     if ask is not None:
         return _embedded(embedder, 1, lambda: np.asarray(ask(question))[None])[0]
@@ -87,8 +88,8 @@ def question_vector(
     """Return the vector of a question; None without a question or without any vectors.
 
     Args:
-        adopted: The embedder in force in the view. The state lock is not held while the model runs;
-            so another one may be in force when the answer is computed.
+        adopted: The embedder in force in the view. No lock is held while the model runs, so
+            another one may be in force by the time the answer is computed.
         request: The request with the question.
         models: The models of the host.
 

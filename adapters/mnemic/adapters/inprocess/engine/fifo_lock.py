@@ -1,7 +1,7 @@
 """A re-entrant lock that is granted in the order of requests.
 
-A lock of the interpreter goes to whichever thread asks at the right moment, most often to the one
-that has just released it: of eight threads that wrote, one got it eight times as often as another.
+``threading.Lock`` is granted in no fixed order, and often to the thread that has just released
+it: of eight writing threads, one got it eight times as often as another.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FifoLock:
         return self._owner == get_ident()
 
     def __enter__(self) -> None:
-        """Wait until all earlier threads have released the lock."""
+        """Acquire the lock, after all threads that requested it earlier."""
         me = get_ident()
         with self._mutex:
             if self._owner is None or self._owner == me:
@@ -56,13 +56,14 @@ class FifoLock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Grant the lock to the next waiting thread, once its owner has released it as often."""
+        """Release the lock; the last release grants it to the thread that has waited longest."""
         with self._mutex:
             self._depth -= 1
             if not self._depth:
                 self._admit_next()
 
     def _leave_queue(self, waiter: Lock) -> None:
+        """Withdraw the request of this thread."""
         with self._mutex:
             entry = (get_ident(), waiter)
             if entry in self._waiting:
@@ -71,6 +72,7 @@ class FifoLock:
                 self._admit_next()
 
     def _admit_next(self) -> None:
+        """Grant the lock to the next waiting thread. The mutex is held."""
         if self._waiting:
             self._owner, waiter = self._waiting.popleft()
             self._depth = 1

@@ -1,15 +1,15 @@
 """Recognition of repeated commands by their actor, their id and the digest of their request.
 
-Which ids were used is read off the events, as all state is; the store adds the digest of what was
-asked. So a command whose row the store has lost is recognised too, and never carried out twice: it
-is refused, since whether it is the same command cannot be verified any more.
+Which ids were used follows from the events, like all state; the store adds the digest of the
+request. So a command whose row the store has lost is recognised too, and never carried out twice:
+it is refused, since whether the request is the same cannot be verified any more.
 
 A command id belongs to the actor that used it: two agents may both call a command ``learn-1``. The
-log has one key per command. It is the id itself for the actor that used it first, as
-it was for everybody before ids were scoped, and a key derived from actor and id for any other.
+log has one key per command: for the actor that used an id first, the id itself, as for all actors
+before ids belonged to actors; for any other actor, a key derived from actor and id.
 
-A digest without a key could be compared with guesses for as long as the log exists, whatever was
-erased; so it is keyed with the keys of the payloads, which are erased together with the text.
+A digest without a key could be compared with guesses for as long as the log exists, even after an
+erasure. So it is keyed with the keys of the payloads, which are erased together with the text.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ LOST = b""
 def place(
     command_id: str, actor: str, log_state: LogState, state: State, *, upto: int
 ) -> tuple[str, CommandRow | None]:
-    """Return the key of an actor's command id in the log, and the command that has it there.
+    """Return the key of an actor's command id in the log, and the command that was written with it.
 
     Args:
         command_id: As the actor gave it.
         actor: The actor of the command.
         log_state: The log.
         state: The state folded from it.
-        upto: Later events are ignored; the version of a command's last event.
+        upto: Version after which events are ignored.
 
     Returns:
-        The key, and None if the actor has not used the id yet: the key is free then.
+        The key, and the versions and digest of the command; None if the actor has not used the id.
     """
     for key in _keys(command_id, actor):
         row = _used(key, log_state, state, upto)
@@ -57,7 +57,7 @@ def place(
 
 
 def _keys(command_id: str, actor: str) -> Iterator[str]:
-    """Yield the keys that an id may have: later ones where others' ids are spelled like it."""
+    """Yield the keys that an id may have: the first that no other actor uses is the one it has."""
     yield command_id
     for attempt in count():
         said = json.dumps([actor, command_id, attempt]).encode()
@@ -72,7 +72,7 @@ def _used(key: str, log_state: LogState, state: State, upto: int) -> CommandRow 
     row = log_state.log.command(key)
     if row is not None and (row.first, row.last) in uses:
         return row
-    return CommandRow(key, LOST, *uses[0])  # a row that does not fit the events is none
+    return CommandRow(key, LOST, *uses[0])  # a row that does not fit the events counts as lost
 
 
 def _versions(key: str, log_state: LogState, state: State, upto: int) -> Iterator[tuple[int, int]]:
@@ -91,8 +91,8 @@ def request(command: Command, payloads: Iterable[PayloadRow], state: State) -> b
 
     Args:
         command: The command.
-        payloads: All that it wrote, by version and slot: once one of them is erased, the request
-            cannot be verified any more.
+        payloads: All payloads that it wrote, by version and slot. Once one of them is erased, the
+            request cannot be verified any more.
         state: The state of its space.
     """
     return command.request([row.key for row in payloads] or _salt(command, state))
@@ -112,7 +112,7 @@ def check_same(command: Command, row: CommandRow, log_state: LogState, state: St
         LogCorrupt: The payloads that it wrote cannot be read.
     """
     if row.request in {command.request(_salt(command, state)), command.request()}:
-        return  # it wrote no text, or an earlier release remembered it, without a key
+        return  # it wrote no text, or an earlier release stored its digest without a key
     payloads: list[PayloadRow] = []
     named = 0
     for record, rows in log_state.log.read(row.first - 1, row.last):
@@ -124,15 +124,15 @@ def check_same(command: Command, row: CommandRow, log_state: LogState, state: St
     used = f"command id {command.id!r} was used"
     if row.request == LOST:
         raise CommandIdReused(
-            f"{used} at version {row.first}, and what it asked for is lost",
+            f"{used} at version {row.first}, and the store has lost its request",
             recovery=f"See what was written at version {row.first}; for anything else, use a "
             "fresh command id.",
             **facts,
         )
     if named > len(payloads) or state.timeline.space_erased is not None:
         raise CommandIdReused(
-            f"{used} at version {row.first}, and what it wrote is erased since",
-            recovery="Use a fresh command id: whether this is the same command is unknown.",
+            f"{used} at version {row.first}, and what it wrote has been erased since",
+            recovery="Use a fresh command id: whether the request is the same cannot be verified.",
             **facts,
         )
     raise CommandIdReused(f"{used} for another request at version {row.first}", **facts)
@@ -143,8 +143,7 @@ class RequestCheck:
 
     def __init__(self, log: Log) -> None:
         self.lost = 0
-        """Commands that the store has no row for, as far as their ids show that callers gave them.
-        """
+        """Commands without a row in the store whose ids do not have the form of generated ones."""
         self._log = log
         self._id = ""
         self._first = self._last = -1
@@ -166,8 +165,8 @@ class RequestCheck:
 def _salt(command: Command, state: State) -> list[bytes]:
     """Return the key for a command that writes no text: the salt of the space.
 
-    The salt is erased with the space; so operations allowed after that have no key, and their
-    arguments are ids alone.
+    The salt is erased with the space, so operations that are allowed after that have no key; their
+    arguments contain ids only.
     """
     salt = state.timeline.salt
     return [] if salt is None or command.operation in AFTER_ERASURE else [salt]

@@ -1,9 +1,9 @@
-"""What a process knows of the history that it has folded: heads by which another one is recognised.
+"""Heads of the folded history, by which a log that was replaced meanwhile is compared with it.
 
-A log that was replaced under an open process (a backup put back, a standby that took over without
-the last events) shares a beginning with the one that was read. Where the two part is found by
-comparing digests at the heads that are kept here: those after each append and each catch-up, and a
-few of the beginning.
+A log that is replaced while it is open (a backup is restored, a standby takes over without the last
+events) has its first events in common with the one that was folded. To find where the two part,
+digests are compared at the heads that are kept here: those after each append and each catch-up, and
+a few from before opening.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mnemic.kernel.errors import HistoryReplaced
 from mnemic.kernel.ports import Head
 
 HEADS_MAX = 4096
-"""Heads that are kept; of the older half every other one is dropped when there are more."""
+"""Heads that are kept; beyond that, every other one of the older half is dropped."""
 STEP = 4
-"""Heads before the opening are looked up at distances that grow by this factor."""
+"""Factor by which the distances grow at which heads from before opening are looked up."""
 SHOWN_MAX = 100
 """Ranges of acknowledged versions that an error lists."""
 
@@ -32,17 +32,22 @@ class KnownHead(NamedTuple):
 
     head: Head
     first: int | None = None
-    """First version of the append of this process that led to it; None: others wrote it."""
+    """First version of the append by this process that ended there; None: another one wrote it."""
 
 
 @define
 class KnownHistory:
-    """The heads of the folded log that a process keeps."""
+    """The heads of the folded log that are kept, oldest first."""
 
     _heads: list[KnownHead] = field(factory=list)
 
     def begin(self, head: Head, digest_at: DigestAt) -> None:
-        """Forget everything, and look up a few heads of a log that has been folded up to *head*."""
+        """Begin anew with *head* and a few earlier heads, which are looked up in the log.
+
+        Args:
+            head: The head that the log has been folded up to.
+            digest_at: Returns the digests of that log.
+        """
         distance, versions = STEP, [0]
         while distance < head.version:
             versions.append(head.version - distance)
@@ -56,13 +61,14 @@ class KnownHistory:
         self.add(head)
 
     def add(self, head: Head, *, first: int | None = None) -> None:
-        """Add a head, after all that lie before it.
+        """Add a head, and drop those of its version and later.
 
-        Events that were shown behind the end of an encrypted log, and never written, are forgotten.
+        There are such if events were shown after the end of an encrypted log without being written.
 
         Args:
             head: The end of the log.
-            first: First version that this process appended to come there; None: others did.
+            first: First version of the append by this process that ended there; None: another
+                process wrote it.
         """
         while self._heads and self._heads[-1].head.version >= head.version:
             self._heads.pop()
@@ -76,15 +82,15 @@ class KnownHistory:
         return self._heads[-1].head if self._heads else None
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all heads."""
         self._heads = []
 
     def parted_from(self, found: Head, digest_at: DigestAt) -> HistoryReplaced:
         """Return the error for a log that is not a continuation of the known history.
 
         Args:
-            found: Where the log ends.
-            digest_at: Returns its digests.
+            found: Where the log ends now.
+            digest_at: Returns its digest at a version.
         """
         low, high = 0, len(self._heads)
         while low < high:

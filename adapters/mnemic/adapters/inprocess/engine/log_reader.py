@@ -31,7 +31,16 @@ class LogReader:
         """The payloads of the events that were folded."""
 
     def read(self, after: Head | int, upto: Head | int | None = None) -> Iterator[Recorded]:
-        """Return the events with version in (after, upto], as the log has them."""
+        """Return the events with version in (after, upto], in order.
+
+        Args:
+            after: A version, or the head of the log there; -1: from the first event.
+            upto: The same; None: to the end.
+
+        Raises:
+            HistoryReplaced: The log does not hold a head that was given.
+            LogCorrupt, StoreTooNew: At the first event that cannot be read.
+        """
         decode = self.decoded if self.payloads.lost else self.codec.decode
         return starmap(decode, self.log.read(after, upto))
 
@@ -44,7 +53,11 @@ class LogReader:
 
         Args:
             after: The last version, or head, that the reader has.
-            head: Where the log ends; None: that cannot be read.
+            head: Where the log ends; None: unknown, so that nothing is checked.
+
+        Raises:
+            HistoryReplaced: The log does not hold *after* or *head*.
+            LogCorrupt, StoreTooNew: At the first event that cannot be read.
         """
         yield from self.payloads.recorded(after, head)
         if head is not None:
@@ -56,7 +69,7 @@ class LogReader:
             yield from self.read(-1)
 
     def end(self) -> Head | None:
-        """Return where the log ends; None: that cannot be read, and reading says why."""
+        """Return where the log ends; None: that is unreadable, and reading raises the error."""
         with suppress(LogCorrupt):
             return self.log.head()
         return None

@@ -5,12 +5,12 @@ Rules of this module:
 1. One thread at a time folds: the holder of the fold lock. It publishes an immutable snapshot when
    it is done. Readers use the last one and hold no lock; a reader that finds events of other
    processes in the log folds them first.
-2. The state is only ever advanced by events that are in the log, or are about to be appended in the
-   same hold of the lock. If that append fails, the state is dropped; what is published stays.
+2. The state is only advanced by events that are in the log, or that the same thread appends before
+   it releases the lock. If that append fails, the state is dropped; what is published stays.
 3. Erasure applies to the past: a state that has folded text which is erased later is replaced, by
    one without it or, where that cannot be derived, by a new fold of the whole log.
-4. The state remembers the head, version and digest, that it was folded up to. A log that does not
-   hold that head is another history: the state is dropped, and every session handle gets the error
+4. With the state is kept the head (version and digest) that it was folded up to. A log without that
+   head is another history: the state is dropped, and every session handle gets the error
    ``history-replaced`` once.
 5. The holder of the fold lock never waits for other processes, and so never for the write lock: a
    writer acquires the write lock first.
@@ -65,17 +65,22 @@ class _EncryptedLog(Protocol):
     """An encrypted log, whose text depends on keys that may have been restored after an erasure."""
 
     def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
-        """Destroy again the keys of text that was erased before. The write lock is held."""
+        """Destroy again the keys of text that was erased before. The write lock is held.
+
+        Args:
+            erase: Owners of the text.
+            erase_all: Whether all text of the space was erased.
+        """
         ...
 
 
 @frozen(eq=False)
 class Published:
-    """What readers see."""
+    """A snapshot, and the log that it is of."""
 
     snapshot: Snapshot
     head: Head
-    """Where the log ended that it was folded from."""
+    """Where the log ended when it was folded."""
 
 
 class LogState:
@@ -104,9 +109,9 @@ class LogState:
         self.replacements = 0
         """How often the log was found to be another history."""
         self.replaced: HistoryReplaced | None = None
-        """What was found then, the last time."""
+        """The error for the last of these replacements."""
         self.erasures = 0
-        """How often folded text was erased afterwards."""
+        """How often text was erased that had been folded."""
         self.is_closed = False
         """Whether the space has been closed, for every session handle."""
         self._process = OpeningProcess("the memory")
@@ -143,7 +148,7 @@ class LogState:
 
     @property
     def published(self) -> Published:
-        """What was published last; others may have appended since."""
+        """What was published last; other processes may have appended since."""
         return self._published
 
     @property
@@ -162,10 +167,9 @@ class LogState:
         return self._folded.missing
 
     def current(self) -> Published:
-        """Return the snapshot of everything that is in the log by now.
+        """Return the snapshot of the whole log, after folding what others have appended.
 
-        A thread that holds the fold lock gets the last snapshot: what it decides is not published
-        yet.
+        A thread that holds the fold lock gets the last snapshot, without what it has folded since.
 
         Raises:
             Closed: The space was closed meanwhile.
@@ -213,9 +217,12 @@ class LogState:
         return found
 
     def latest_hour(self, hour: float) -> float:
-        """Return *hour*, or a later one that a status has shown already.
+        """Return *hour*, or the latest one that this method has returned, if that is later.
 
         Between two events the hour depends on the machine's clock, which may be set back.
+
+        Args:
+            hour: An active hour, >= 0.
         """
         with self._hour_lock:
             self._hour = max(self._hour, hour)
@@ -336,14 +343,14 @@ class LogState:
             self.checkpoint_writer.consider()
 
     def _fold_others(self, head: Head) -> None:
-        """Fold the events of other writers, which may be ones that no fold accepts.
+        """Fold the events of other writers, which may be invalid.
 
         Args:
             head: Where the log ends.
 
         Raises:
             HistoryReplaced: They do not continue what was folded.
-            LogCorrupt: With the version of the event that cannot be read, or folded.
+            LogCorrupt: An event cannot be read, or folded; the fact ``version`` is its version.
         """
         try:
             fresh = list(self.reader.to_end(self.head, head))
@@ -353,14 +360,14 @@ class LogState:
             self._erased(fresh, head)
             return
         if fresh and self.reader.payloads.unexplained(fresh[-1].version):
-            self._fold_again(head)  # says what is lost
+            self._fold_again(head)  # its error names what is lost
             self._check_holds(head)
             return
         try:
             self.fold(fresh)
             self.state.settle()
         except REPLAY_ERRORS:
-            self._fold_again(head)  # says which event it is; read-only, the state ends before it
+            self._fold_again(head)  # its error names the event; read-only, the state ends before it
             self._check_holds(head)
             return
         self._known.add(head)
@@ -400,7 +407,7 @@ class LogState:
         except HistoryReplaced as error:
             raise self._dropped(error) from error
         if self.graphs is not None:
-            self.graphs.erased()  # one may have been begun for a reader of the old snapshot
+            self.graphs.erased()  # a reader of the old snapshot may have begun another one
         forget_questions()
         overwrite_small_arrays()
         self._check_holds(head)
@@ -420,7 +427,7 @@ class LogState:
             self.fold(fresh)
             state.settle()
         except REPLAY_ERRORS:
-            return False  # a fold of the whole log says which event it is
+            return False  # the error of a fold of the whole log names the event
         return True
 
     def check_foldable(self) -> None:
@@ -429,7 +436,7 @@ class LogState:
         Reads, once, the part of the log that opening skipped.
 
         Raises:
-            LogCorrupt: With the first damaged version.
+            LogCorrupt: That part is damaged, or lacks payloads; the fact ``version`` is the first.
         """
         restored_version = self._folded.restored_version
         erasures = Erasures(self.codec)
@@ -454,20 +461,20 @@ class LogState:
         """Refuse what depends on a history that was replaced.
 
         Args:
-            replacements: How often that had been found when it was read.
+            replacements: The count of replacements when that history was read.
 
         Raises:
-            HistoryReplaced: It was found again since.
+            HistoryReplaced: There was another replacement since.
         """
         if replacements != self.replacements:
             assert self.replaced is not None  # noqa: S101 - set when it is counted
             raise again(self.replaced)
 
     def check_history(self) -> None:
-        """Refuse to answer from a log that is not the one that was folded, or a continuation of it.
+        """Refuse to answer from a log that is neither the folded one nor a continuation of it.
 
         Raises:
-            HistoryReplaced: It is another one. The state has been dropped.
+            HistoryReplaced: It is another history. The state has been dropped.
         """
         known = self._published.head
         if known.version < 0 or self.damage is not None:
@@ -477,7 +484,7 @@ class LogState:
             self._check_continues(known, found)
 
     def _check_holds(self, known: Head | None) -> None:
-        """Refuse a log that was folded anew and does not hold a head that it had.
+        """Refuse a log that was folded anew and does not hold a head of the folded one before.
 
         Raises:
             HistoryReplaced: It is another history. The state has been dropped.
@@ -509,10 +516,10 @@ class LogState:
         If the log cannot be folded now, the next operation reports why. The fold lock is held.
 
         Args:
-            error: The store's.
+            error: The error of the store.
 
         Returns:
-            The error with what this process knows of it.
+            The error to raise, with where the histories part if that can be determined.
         """
         with suppress(MnemicError):
             error = self._known.parted_from(self.log.head(), self.log.digest_at)
@@ -533,7 +540,7 @@ class LogState:
 
     def close(self) -> None:
         """Close the log for every session handle; everything needed to reopen it is kept."""
-        with self.lock:  # a decision in progress finishes first
+        with self.lock:  # a group in progress is finished first
             if self.is_closed:
                 return
             self.is_closed = True

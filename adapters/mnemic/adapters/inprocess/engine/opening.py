@@ -48,10 +48,16 @@ ANALYST_TIMEOUT_MAX_S = 86_400
 
 @runtime_checkable
 class _ErasureAwareStore(Protocol):
-    """An encrypted store, whose logs may have lost text by erasures made in another copy."""
+    """An encrypted store. Its keys may record erasures, made in another copy, that a log lacks."""
 
     def accounted(self, space: str, copy_context: CopyContext, *, read_only: bool) -> Log:
-        """Return the log of *space* with an event for every such erasure."""
+        """Return the log of *space* with an event for every such erasure.
+
+        Args:
+            space: The space's name.
+            copy_context: Actor and clock of these events.
+            read_only: Whether nothing may be written.
+        """
         ...
 
 
@@ -69,7 +75,7 @@ class Models(RecallMethod):
     """None: blocks are not analysed."""
 
 
-def open_space(  # each argument is one thing that a host may configure
+def open_space(  # one parameter for each thing that a host may configure
     path: Address | Store,
     *,
     space: str,
@@ -86,7 +92,8 @@ def open_space(  # each argument is one thing that a host may configure
     """Return an open space, and its store if it was opened here and is to be closed with it.
 
     Raises:
-        NotAStore, StoreTooNew, StoreFailed, LogCorrupt: See each.
+        NotAStore, StoreTooNew, StoreFailed, LogCorrupt: The store cannot be opened, or the log
+            cannot be folded.
         FieldRefused, PolicyRefused: An argument is invalid.
         SpaceNotFound: The space does not exist, and opening read-only does not create it.
     """
@@ -102,7 +109,9 @@ def open_space(  # each argument is one thing that a host may configure
     )
     try:
         if not (read_only or space in store.spaces()):
-            checked_name("space", space)  # one that exists is opened whatever its name
+            checked_name(
+                "space", space
+            )  # an existing space is opened even if its name is not valid now
             check_unmixed(store, space)
         opened = handle_on(
             _log(store, space, copy_context, read_only=read_only),
@@ -170,29 +179,29 @@ def _store(
         raise FieldRefused(f"neither a path nor a store: {path!r:.100}", field="path")
     if keys is not None:
         raise FieldRefused(
-            "keys go with an address, and this store is open already",
-            recovery="Give EncryptedStore(store, KeyTable(keys)), or the address.",
+            "keys can only be given with an address, and this store is open already",
+            recovery="Pass EncryptedStore(store, KeyTable(keys)), or the address.",
             field="keys",
         )
     return path, False
 
 
 def _log(store: Store, space: str, copy_context: CopyContext, *, read_only: bool) -> Log:
-    """Return the log of *space*, with an event for every erasure of its text."""
+    """Return the log of *space*; that of an encrypted store with an event for every erasure."""
     if isinstance(store, _ErasureAwareStore):
         return store.accounted(space, copy_context, read_only=read_only)
     return store.log(space, create=not read_only)
 
 
 def _keep_checkpoints(log_state: LogState, place: CheckpointDirectory | None) -> None:
-    """Give the space a writer of checkpoints, if there is a directory for them."""
+    """Set up the checkpoint writer of the space, if there is a directory for checkpoints."""
     if place is not None:
         from mnemic.adapters.checkpoints.writer import CheckpointWriter
 
         log_state.loader.checkpoint_writer = CheckpointWriter(
             log_state.log,
             place,
-            state_lock=log_state.lock,
+            fold_lock=log_state.lock,
             state=lambda: log_state.state,
             head=lambda: log_state.head,
             payloads=lambda: log_state.payload_count,
@@ -202,7 +211,7 @@ def _keep_checkpoints(log_state: LogState, place: CheckpointDirectory | None) ->
 def _keep_graphs(
     log_state: LogState, place: CheckpointDirectory | None, wanted: Graphs | None
 ) -> None:
-    """Give the space a builder of graphs over its vectors, in files next to the checkpoints."""
+    """Set up the graphs over the vectors of the space, in files next to the checkpoints."""
 
     def folder() -> GraphFolder | None:
         genesis = log_state.log.digest_at(0)
@@ -218,7 +227,7 @@ def _keep_graphs(
 
 
 def _write_first_events(opened: SessionHandle, policy: Policy) -> None:
-    """Write the first events, unless another process did so meanwhile.
+    """Write the first events, unless another process has done so meanwhile.
 
     Raises:
         LogCorrupt, StoreTooNew: The first event cannot be read.
@@ -250,7 +259,7 @@ def models(
 
     Raises:
         EmbedderMismatch: The space was built with another embedder than the one given.
-        FieldRefused: One of them is not a model of its kind, or has no name that a log could hold,
+        FieldRefused: One of them is not a model of its kind, or its name is not valid in a log,
             or the time limit is invalid.
     """
     if embedder is not None:
@@ -286,13 +295,13 @@ def _analyst(given: Analyst | None, timeout_s: float) -> Analyst | None:
             field="analyst_timeout_s",
         )
     if given is None:
-        return RulesAnalyst()  # takes microseconds and waits for nothing
+        return RulesAnalyst()  # takes microseconds, so it needs no time limit
     if isinstance(given, NoAnalyst):
         return None
     if not callable(getattr(given, "analyse", None)):
         raise FieldRefused(
             f"not an analyst: {given!r:.100}",
-            recovery="Give one, None for the rules, or NoAnalyst() for no analysis.",
+            recovery="Pass an analyst, None for the rules, or NoAnalyst() for no analysis.",
             field="analyst",
         )
     checked_name("name of the analyst", getattr(given, "name", None))
@@ -300,10 +309,10 @@ def _analyst(given: Analyst | None, timeout_s: float) -> Analyst | None:
 
 
 def check_identity(embedder: Embedder) -> None:
-    """Refuse an embedder whose name a log could not hold.
+    """Refuse an embedder whose identity cannot be recorded in the log.
 
     Raises:
-        FieldRefused: It has no identity, or a field of it has another type or is out of range.
+        FieldRefused: It has no identity, or a field of it has the wrong type or is out of range.
     """
     identity = getattr(embedder, "identity", None)
     if not isinstance(identity, EmbedderIdentity):

@@ -1,11 +1,11 @@
-"""Checks, while a log is folded, that no payload is missing which was not erased.
+"""Check, while a log is folded, that every missing payload was erased.
 
 Rules of this module:
 
 1. A fold of the whole log checks every payload exactly: decoding an event shows which are missing,
-   and the erasures in the log account for those that may be.
-2. A fold from a checkpoint checks the events after it exactly, and those before it by their number:
-   a checkpoint holds how many payloads the log had, and any erasure after it makes it void. If the
+   and each has to be covered by an erasure in the log.
+2. A fold from a checkpoint checks the events after it exactly, and those before it by the number of
+   payloads, which the checkpoint holds; a checkpoint from before an erasure is not used. If the
    store has another number, the whole log is folded.
 3. A payload may be missing because it was erased after the log was read: erasure and event are
    written in one transaction, so the event is in the log by the time that the gap is noticed.
@@ -14,7 +14,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.erasures import Erasures, Missing
@@ -25,7 +25,7 @@ from mnemic.kernel.ports import Head, Log
 from mnemic.kernel.results import NAMED_MAX, plural
 
 FACTS_MAX = 100
-"""Versions and blocks that the facts of an error hold."""
+"""Most versions, and most blocks, in the facts of an error."""
 
 
 class PayloadCheck:
@@ -41,7 +41,7 @@ class PayloadCheck:
         self._codec = codec
         self._erasures = Erasures(codec)
         self._before = 0
-        """Payloads of the events before the first that was read: a checkpoint holds the number."""
+        """Payloads that were counted and not read: those in a checkpoint, and of own appends."""
         self._checked = 0
         """Payloads that were missing at the last check, erased ones included."""
         self.lost: Mapping[int, frozenset[int]] = {}
@@ -51,7 +51,7 @@ class PayloadCheck:
         """Begin a fold.
 
         Args:
-            payloads: How many are stored of the events that a checkpoint holds.
+            payloads: How many payloads the events in a checkpoint have; 0: from the first event.
         """
         self._erasures, self._before, self._checked = Erasures(self._codec), payloads, 0
 
@@ -65,26 +65,30 @@ class PayloadCheck:
         self._before += payloads
 
     def erased(self, version: int) -> None:
-        """Count the payloads of the folded events again, after some up to *version* were erased."""
-        counted: Callable[[int], int] | None = getattr(self._log, "payload_count", None)
+        """Count the payloads of the events up to *version* again, after some were erased."""
+        counted = self._log.capabilities.payload_count
         if counted is not None:
             self._before = counted(version) - self._erasures.present_count
 
     def recorded(self, after: Head | int, upto: Head | None = None) -> Iterator[Recorded]:
-        """Yield the events after *after* up to *upto*, or the log's end, for the fold."""
+        """Return the events after *after* up to *upto*, or to the end, and check their payloads."""
         if self.lost:
             return self._marked(after, upto)
         return self._erasures.read(self._log.read(after, upto))
 
     def _marked(self, after: Head | int, upto: Head | None) -> Iterator[Recorded]:
-        """Yield them with what is lost marked."""
+        """Yield the same events, with lost payloads marked."""
         for record, rows in self._log.read(after, upto):
             for recorded in self._erasures.read([(record, rows)]):
                 lost = self.lost.get(record.version)
                 yield recorded if lost is None else self._codec.decode(record, rows, lost=lost)
 
     def unexplained(self, version: int) -> tuple[Missing, ...]:
-        """Return which payloads of events up to *version*, the last one folded, are newly lost."""
+        """Return the payloads that are missing, not erased, and not known to be lost yet.
+
+        Args:
+            version: Version of the last folded event.
+        """
         if self._erasures.missing_count == self._checked:
             return ()
         self._checked = self._erasures.missing_count
@@ -101,18 +105,18 @@ class PayloadCheck:
         ]
 
     def mark(self) -> bool:
-        """Let the next fold show as lost what the last one found; return whether that is more."""
+        """Mark in the next fold what the last one found lost; return whether that has changed."""
         found = _by_version((each.version, each.slot) for each in self._erasures.unerased())
-        is_more = found != self.lost
+        has_changed = found != self.lost
         self.lost = found
-        return is_more
+        return has_changed
 
     def restore(self, losses: Iterable[tuple[int, int]]) -> None:
-        """Begin with the losses, by version and slot, that the log of a checkpoint has accepted."""
+        """Set the known losses, each as version and slot: those that the log has accepted."""
         self.lost = _by_version(losses)
 
     def all_lost(self) -> list[Missing]:
-        """Return everything that the fold found lost, accepted or not."""
+        """Return the payloads that the fold found lost, with those that the log has accepted."""
         return self._erasures.unerased()
 
 

@@ -1,7 +1,6 @@
-"""Ids of the blocks that a handle touched lately, so that callers need not keep them.
+"""Ids of the blocks that a session handle used recently, so that callers need not keep them.
 
-They exist in this process only and are not in the log: each handle on a space has its own, and they
-are lost when the memory is closed.
+They are not in the log: each session handle has its own, and they are lost on closing.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ class RecentIds:
         self.last_learned: BlockId | None = None
         self.last_recalled: tuple[BlockId, ...] = ()
         self._touched: dict[BlockId, None] = {}
-        """A dict for its order: by first touch, each id once."""
+        """An ordered set: each id once, in the order of first use."""
 
     @property
     def touched(self) -> tuple[BlockId, ...]:
-        """Every block that was learned, recalled or scored, in the order of first touch."""
+        """Every block that was learned, recalled or scored, in the order of first use."""
         return tuple(self._touched)
 
     def learn(self, block: BlockId, *, known: bool = False) -> None:
-        """Record a learned block; one that was *known* already counts as touched only."""
+        """Record a learned block; one that was *known* before is used, but not the last learned."""
         if not known:
             self.last_learned = block
         self._touched.setdefault(block)

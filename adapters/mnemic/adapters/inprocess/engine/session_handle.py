@@ -1,8 +1,8 @@
 """Session handle on an open space: the caller, what it reads, and the commands that it issues.
 
 Session handles of one space share its log, its state and its queue of commands, and have an actor
-and a session each. A snapshot does not change; between two snapshots others may have changed
-anything.
+and a session each. A snapshot does not change; between two snapshots of a handle, other handles and
+processes may have written anything.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mnemic.projections.view import Snapshot, View
 
 
 class _Informed:
-    """Context manager that notes which replacements of the log its caller gets errors about.
+    """Context manager that records which replacements of the log its caller got an error about.
 
     Args:
         caller: The caller.
@@ -63,7 +63,7 @@ class SessionHandle:
     Args:
         log_state: The log and the state folded from it.
         executor: Carries out commands.
-        caller: Who has the handle.
+        caller: The caller: actor, zone, session and expected version.
         store: The store of the space, where forks are created too.
     """
 
@@ -124,12 +124,13 @@ class SessionHandle:
             session: An open session of this actor to continue; None: none.
             read_only: Whether it may not write.
             version: Version that the log must have when it writes; None: any.
-            zone: Its trust zone; None: that of this handle. It is never trusted further than this.
+            zone: Its trust zone, if that is lower than the zone of this handle; otherwise, and for
+                None, it gets the zone of this handle.
 
         Raises:
             FieldRefused: The actor, the session or the zone is not a valid name, or the version is
                 not a whole number.
-            SessionState: The session is not open, or another actor began it.
+            SessionState: The session is not open, or another actor started it.
         """
         checked_name("actor", actor)
         zone = self.caller.zone if zone is None else self._lower(checked_name("zone", zone))
@@ -162,19 +163,19 @@ class SessionHandle:
         if started is None:
             raise SessionState(
                 f"no session {session!r} is open",
-                recovery="Leave out session, and start one.",
+                recovery="Start a session, or leave the session out.",
                 session_id=session,
             )
         if snapshot.state.timeline.actor_at(started) != actor:
             raise SessionState(
-                f"session {session} was not begun by {actor!r}",
-                recovery="Continue it as the actor that began it, or start one.",
+                f"session {session} was not started by {actor!r}",
+                recovery="Continue it as the actor that started it, or start another session.",
                 session_id=session,
             )
 
     @property
     def session(self) -> SessionId | None:
-        """The session of this handle, unless it has ended; another handle may have continued it."""
+        """The open session of this handle; None: it has none, or another handle has ended it."""
         if self.caller.session is None:
             return None
         return self.caller.session_among(self._last().snapshot.sessions)
@@ -191,11 +192,11 @@ class SessionHandle:
     # --- reading --------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """Return the snapshot of everything that is in the log by now.
+        """Return the snapshot of the whole log, or the pinned one.
 
         Raises:
             Closed: The space was closed.
-            HistoryReplaced: The log is not a continuation of what this handle has seen.
+            HistoryReplaced: The log is not a continuation of what this handle has read.
             LogCorrupt: An event cannot be read, or folded.
         """
         return self._current().snapshot if self._pinned is None else self._pinned
@@ -220,9 +221,9 @@ class SessionHandle:
 
     @contextmanager
     def pinned(self) -> Generator[None]:
-        """Answer everything from the present snapshot meanwhile.
+        """Answer all queries inside the ``with`` block from the same snapshot.
 
-        Several queries are then of one version, however fast others append.
+        They are then of one version, however much others append.
         """
         before, self._pinned = self._pinned, self.snapshot()
         try:
@@ -232,7 +233,7 @@ class SessionHandle:
 
     @contextmanager
     def unpinned(self) -> Generator[None]:
-        """Read the present meanwhile; what is pinned afterwards is the snapshot after it."""
+        """Answer queries inside the ``with`` block from the newest snapshot, then pin that."""
         before, self._pinned = self._pinned, None
         try:
             yield
@@ -302,10 +303,10 @@ class SessionHandle:
     # --- another history ------------------------------------------------------------------------
 
     def check_informed(self) -> None:
-        """Refuse once, if the log was found to be another history since this handle was used.
+        """Refuse once, if the log was found to be another history since this handle was last used.
 
         Raises:
-            HistoryReplaced: Another session handle found it out.
+            HistoryReplaced: Another session handle has found that.
         """
         known, self.caller.informed = self.caller.informed, self.log_state.replacements
         self.log_state.check_unreplaced(known)

@@ -2,11 +2,10 @@
 
 Rules of this module:
 
-1. A checkpoint may save a replay and never decides anything: when and whether one is used shows in
-   files alone.
-2. Text that is erased later is not folded: a checkpoint from before an erasure is passed over.
+1. A checkpoint saves time and changes no answer: the state is the same with one and without.
+2. Text that is erased later is not folded: a checkpoint from before an erasure is not used.
 3. No state is folded from a log that has lost payloads, unless it is read-only: then what is lost
-   is marked, and never passes for erased.
+   is marked as lost, never as erased.
 """
 
 from __future__ import annotations
@@ -56,9 +55,10 @@ class FoldedLog:
     head: Head = EMPTY
     """Where the folded part of the log ends; its version is that of the state."""
     damage: LogCorrupt | StoreTooNew | None = None
-    """What ended the fold early, of a log that was opened read-only."""
+    """The error that ended the fold early; None: none, or the log is open for writing."""
     missing: PayloadsMissing | None = None
-    """What is lost, of a log that was opened read-only, or whose losses were accepted."""
+    """The error that names lost payloads; None unless the log is read-only, or its losses were
+    accepted."""
     restored_version: int = -1
     """Version of the checkpoint that the state was restored from; -1: the whole log was read."""
     is_mapped: bool = False
@@ -79,13 +79,14 @@ class StateLoader:
         self._payloads = reader.payloads
         self.read_only = read_only
         self.checkpoint_writer: CheckpointWriter | None = None
-        """Has checkpoints of the state; None: there are none."""
+        """Loads and writes checkpoints of the state; None: there are none."""
 
     def load(self) -> FoldedLog:
         """Load the newest valid checkpoint and fold the events after it; else fold the whole log.
 
         Raises:
-            LogCorrupt: As ``fold_all``; nothing before a valid checkpoint is read.
+            LogCorrupt, StoreTooNew, PayloadsMissing: See ``fold_all``. Events before a valid
+                checkpoint are not read.
         """
         kept = None if self.checkpoint_writer is None else self.checkpoint_writer.newest()
         continued = None if kept is None else self._continued(*kept)
@@ -101,9 +102,7 @@ class StateLoader:
         writer = self.checkpoint_writer
         assert writer is not None  # noqa: S101 - *kept* comes from it
         restored = Head(kept.version, digest)
-        folded = FoldedLog(
-            state=kept, head=restored, restored_version=restored.version, is_mapped=True
-        )
+        folded = FoldedLog(state=kept, head=restored, restored_version=restored.version)
         self._payloads.begin(writer.restored_payloads)
         folded.missing = self._restored_losses(sorted(kept.timeline.losses))
         try:
@@ -134,7 +133,7 @@ class StateLoader:
         """Fold the whole log into a fresh state.
 
         Args:
-            upto: Where the log ends; None: find out.
+            upto: Where the log ends; None: its end now.
 
         Raises:
             HistoryReplaced: The log does not hold that end, or is replaced again and again.
@@ -169,7 +168,7 @@ class StateLoader:
             except HistoryReplaced:
                 if upto is not None or not tries_left:
                     raise
-                continue  # it was replaced between a look at its end and the end of reading
+                continue  # it was replaced after its end was read
             return folded
         raise AssertionError("the last attempt returns or raises")  # pragma: no cover
 
@@ -183,7 +182,7 @@ class StateLoader:
             error: The error raised by folding the whole log at once.
 
         Raises:
-            LogCorrupt, StoreTooNew: With the version of that event, unless the space is read-only.
+            LogCorrupt, StoreTooNew: For that event, unless the space is read-only.
         """
         found = first_impossible(self._reader.readable, error)
         damage = self._reason(found)
@@ -196,7 +195,7 @@ class StateLoader:
         return self._ended(FoldedLog(state=state), damage)
 
     def _reason(self, found: Impossible) -> LogCorrupt | StoreTooNew:
-        """Return why an event cannot be folded: a newer release wrote it, or it is wrong."""
+        """Return the error for an event that cannot be folded: of a newer release, or invalid."""
         try:
             for recorded in self._reader.read(found.version - 1, found.version):
                 check_policy_known(recorded)
@@ -210,7 +209,7 @@ class StateLoader:
         Args:
             folded: What was folded before.
             source: The events up to *head*.
-            head: Where the log ends; None: that cannot be read.
+            head: Where the log ends; None: that is unreadable.
         """
         try:
             rebuild(folded.state, source)
@@ -222,14 +221,14 @@ class StateLoader:
             folded.head = EMPTY if head is None else head
 
     def _ended(self, folded: FoldedLog, damage: LogCorrupt | StoreTooNew) -> FoldedLog:
-        """Return *folded*, which ends before *damage* for as long as the space is open."""
+        """Mark *folded* as ending before *damage*, and return it."""
         folded.damage, version = damage, folded.state.version
         folded.head = Head(version, self._log.digest_at(version) or b"")
         return folded
 
 
 class _TextErased(Exception):
-    """Text that a checkpoint may hold was erased later. Never leaves this module."""
+    """Text that a checkpoint may hold was erased later. Internal to this module."""
 
 
 def erases(recorded: Recorded) -> bool:

@@ -3,7 +3,7 @@
 Rules of this module:
 
 1. An encrypted row keeps its position, id and owners. Its ``key`` column holds a label: a mark, the
-   names of the keys that decrypt it, and a checksum, so that damage is not mistaken for another
+   names of the keys that decrypt it, and a checksum that tells damage from the name of another
    key. Its ``data`` column holds a nonce and the ciphertext of the payload and of its MAC key:
    without the keys of a row, not even a guess at its content can be tested.
 2. The key of a row is derived from the keys of all its owners, so destroying any one destroys it.
@@ -29,13 +29,15 @@ from mnemic.adapters.codec.sealing import LOCKED, itself
 from mnemic.kernel.ports import PayloadRow
 
 SECRET_BYTES: Final = 32
-"""AES-256."""
+"""Size of an AES-256 key."""
 NAME_BYTES: Final = 12
+"""Size of a key's name."""
 NONCE_BYTES: Final = 12
 """Nonce size recommended for GCM. Source: NIST SP 800-38D, 8.2.2."""
 CHECK_BYTES: Final = 4
+"""Size of the checksum of a label."""
 THE_SPACE = ""
-"""The owner of what belongs to no block."""
+"""The owner of payloads that belong to no block."""
 CHECKPOINTS = "checkpoints"
 """The owner of the key that encrypts checkpoints; every erasure destroys it."""
 _PURPOSE: Final = b"mnemic payload, AES-256-GCM"
@@ -43,7 +45,7 @@ _NAMED: Final = b"mnemic key name"
 
 
 class Damaged(Exception):
-    """A label or a ciphertext is not what was written. Internal to the adapter."""
+    """A label or a ciphertext is not what was written. Internal to the encrypted store."""
 
 
 @frozen
@@ -51,14 +53,14 @@ class Key:
     """A secret and its name in labels."""
 
     name: bytes
-    """A digest of the secret and its owner: it reveals nothing of 256 random bits, and
-    authenticates both."""
+    """A digest of secret, space and owner. It authenticates them, and reveals nothing of the 256
+    random bits of the secret."""
     secret: bytes = field(repr=False)
 
     @classmethod
     def fresh(cls, space: int, owner: str) -> Key:
         """Return a new random key for one owner in a space."""
-        secret = os.urandom(SECRET_BYTES)  # never from a host's own entropy, which tests may seed
+        secret = os.urandom(SECRET_BYTES)  # never from the entropy of a host, which tests may seed
         return cls(name_of(secret, space, owner), secret)
 
 
@@ -70,12 +72,12 @@ def name_of(secret: bytes, space: int, owner: str) -> bytes:
 
 
 def owners_of(row: PayloadRow) -> tuple[str, ...]:
-    """Return whose keys encrypt a payload: its blocks, or the space if it belongs to no block."""
+    """Return the owners whose keys encrypt a payload: its blocks; without any, ``THE_SPACE``."""
     own = itself(row.version)
     return tuple(THE_SPACE if owner == own else owner for owner in row.owners) or (THE_SPACE,)
 
 
-def is_locked(label: bytes) -> bool:
+def is_encrypted(label: bytes) -> bool:
     """Return whether the value of a ``key`` column is a label."""
     return label.startswith(LOCKED)
 
@@ -83,18 +85,18 @@ def is_locked(label: bytes) -> bool:
 # --- payloads -----------------------------------------------------------------------------------
 
 
-def locked(row: PayloadRow, keys: Sequence[Key]) -> PayloadRow:
+def encrypted(row: PayloadRow, keys: Sequence[Key]) -> PayloadRow:
     """Return the encrypted row that is stored in place of *row*.
 
     Args:
         row: A payload, as the codec made it.
         keys: The keys of all its owners, at least one.
     """
-    about = _about(row)
+    identity = _identity_of(row)
     nonce = os.urandom(NONCE_BYTES)
     plain = len(row.key).to_bytes(1, "big") + row.key + row.data
-    data = nonce + opened_by(keys).encrypt(nonce, plain, about)
-    return row._replace(key=_label(keys, about), data=data)
+    data = nonce + cipher_of(keys).encrypt(nonce, plain, identity)
+    return row._replace(key=_label(keys, identity), data=data)
 
 
 def names(row: PayloadRow) -> tuple[bytes, ...]:
@@ -103,28 +105,32 @@ def names(row: PayloadRow) -> tuple[bytes, ...]:
     Raises:
         Damaged: The label is not what was written.
     """
-    found = _named(row.key, _about(row))
+    found = _named(row.key, _identity_of(row))
     if len(found) != max(1, len(row.owners)):
-        raise Damaged("a label names keys of others")
+        raise Damaged("a label names keys of other owners")
     return found
 
 
-def unlocked(row: PayloadRow, cipher: AESGCM) -> PayloadRow:
-    """Return the decrypted payload of *row*.
+def decrypted(row: PayloadRow, cipher: AESGCM) -> PayloadRow:
+    """Return *row* with its key and data decrypted.
+
+    Args:
+        row: An encrypted row.
+        cipher: The cipher of its keys.
 
     Raises:
         Damaged: It is not what was written.
     """
     try:
-        plain = cipher.decrypt(row.data[:NONCE_BYTES], row.data[NONCE_BYTES:], _about(row))
+        plain = cipher.decrypt(row.data[:NONCE_BYTES], row.data[NONCE_BYTES:], _identity_of(row))
     except (InvalidTag, ValueError) as error:
-        raise Damaged("a payload is not what was locked") from error
+        raise Damaged("a payload is not what was encrypted") from error
     size = 1 + plain[0]
     return row._replace(key=plain[1:size], data=plain[size:])
 
 
-def opened_by(keys: Sequence[Key]) -> AESGCM:
-    """Return the cipher derived from all of *keys*, in the order of the label."""
+def cipher_of(keys: Sequence[Key]) -> AESGCM:
+    """Return the cipher derived from *keys*, at least one, in the order of the label."""
     material = b"".join(key.secret for key in keys)
     derived = HKDF(algorithm=SHA256(), length=SECRET_BYTES, salt=None, info=_PURPOSE)
     return AESGCM(derived.derive(material))
@@ -133,22 +139,23 @@ def opened_by(keys: Sequence[Key]) -> AESGCM:
 # --- labels -------------------------------------------------------------------------------------
 
 
-def _about(row: PayloadRow) -> bytes:
+def _identity_of(row: PayloadRow) -> bytes:
+    """Return the additional data that is authenticated with a row."""
     return orjson.dumps((row.id, row.version, row.slot, *row.owners))
 
 
-def _label(keys: Sequence[Key], about: bytes) -> bytes:
+def _label(keys: Sequence[Key], identity: bytes) -> bytes:
     label = LOCKED + b"".join(key.name for key in keys)
-    return label + _check(label, about)
+    return label + _check(label, identity)
 
 
-def _named(label: bytes, about: bytes) -> tuple[bytes, ...]:
+def _named(label: bytes, identity: bytes) -> tuple[bytes, ...]:
     body = label[len(LOCKED) : -CHECK_BYTES]
-    sound = body and len(body) % NAME_BYTES == 0 and is_locked(label)
-    if not sound or label[-CHECK_BYTES:] != _check(label[:-CHECK_BYTES], about):
+    sound = body and len(body) % NAME_BYTES == 0 and is_encrypted(label)
+    if not sound or label[-CHECK_BYTES:] != _check(label[:-CHECK_BYTES], identity):
         raise Damaged("a label is not what was written")
     return tuple(body[at : at + NAME_BYTES] for at in range(0, len(body), NAME_BYTES))
 
 
-def _check(label: bytes, about: bytes) -> bytes:
-    return blake2b(label + about, digest_size=CHECK_BYTES).digest()
+def _check(label: bytes, identity: bytes) -> bytes:
+    return blake2b(label + identity, digest_size=CHECK_BYTES).digest()

@@ -1,4 +1,4 @@
-"""Decryption of rows read from an encrypted log: decrypted, erased, or damaged."""
+"""Decryption of the rows of an encrypted log, with a cache of ciphers for one read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mnemic.adapters.stores.logs import chain
 from mnemic.kernel.ports import PayloadRow
 
 CIPHERS_KEPT = 4096
-"""Derived keys that a reader caches for the blocks it is likely to read again soon."""
+"""Most ciphers that one read caches; deriving one takes longer than decrypting a row."""
 
 
-class Unlocker:
+class Decrypter:
     """Decrypts the rows of one space during a read.
 
     Args:
@@ -27,7 +27,7 @@ class Unlocker:
         self._space = space
         self._ciphers: dict[tuple[bytes, ...], AESGCM] = {}
 
-    def unlocked(self, row: PayloadRow) -> PayloadRow | None:
+    def decrypted(self, row: PayloadRow) -> PayloadRow | None:
         """Return *row* decrypted; None: an erasure destroyed its key.
 
         Raises:
@@ -36,30 +36,31 @@ class Unlocker:
         """
         try:
             names = cipher.names(row)
-            opener = self._ciphers.get(names) or self._derived(names)
-            if opener is None:
+            found = self._ciphers.get(names) or self._derived(names)
+            if found is None:
                 self._check_erased(row, names)
                 return None
-            return cipher.unlocked(row, opener)
+            return cipher.decrypted(row, found)
         except cipher.Damaged as error:
             raise chain.damage(row.version, reason=str(error)) from error
 
     def _check_erased(self, row: PayloadRow, names: tuple[bytes, ...]) -> None:
         """Refuse a row whose label names destroyed keys of other owners.
 
-        With its keys gone, nothing authenticates the label any more.
+        Once its keys are destroyed, nothing else authenticates the label.
 
         Raises:
             Damaged: The label was replaced.
         """
         if not self._keys.are_of(names, self._space, owners_of(row)):
-            raise cipher.Damaged("a label names keys of others")
+            raise cipher.Damaged("a label names keys of other owners")
 
     def _derived(self, names: tuple[bytes, ...]) -> AESGCM | None:
+        """Return the cipher of the keys with these names; None: one of them is destroyed."""
         keys = self._keys.find(names)
         if keys is None:
             return None
         if len(self._ciphers) >= CIPHERS_KEPT:
             self._ciphers.clear()
-        self._ciphers[names] = opener = cipher.opened_by(keys)
-        return opener
+        self._ciphers[names] = found = cipher.cipher_of(keys)
+        return found

@@ -1,8 +1,8 @@
-"""Erasure in one encrypted log, from intention to the last key, across crashes.
+"""Erasure in one encrypted log: an event is appended, and keys are destroyed, despite crashes.
 
 An erasure happens under one write lock in three steps: intend, append, destroy. A process that dies
-in between leaves an intention. The next writer of that log, or of a copy that has the record,
-destroys the keys; if no log ever gets the record, the intention remains and does no harm.
+in between leaves an intended erasure. The next writer of that log, or of a copy with its event,
+destroys the keys; if no log ever gets the event, the intended erasure remains without effect.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mnemic.kernel.errors import Conflict, FieldRefused, MnemicError
 from mnemic.kernel.ports import Head, Log, Record
 
 REFUSALS: Final = (Conflict, FieldRefused)
-"""Errors that prove that nothing was appended. After any other error it may have been."""
+"""Errors after which it is certain that nothing was appended."""
 
 
 class Eraser:
-    """Destroys the keys of what one log erases.
+    """Destroys the keys of text that one log erases.
 
     Args:
         log: The encrypted log, as the inner store holds it.
@@ -36,7 +36,7 @@ class Eraser:
         self.pending: set[int] = set()
         """Erasures that are recorded in the log but whose keys could not be destroyed yet."""
         self.is_unsure = False
-        """Whether one may be recorded although its append failed: the answer was lost."""
+        """Whether an erasure may be in the log although its append raised an error."""
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -54,13 +54,16 @@ class Eraser:
 
         Args:
             space: Number of the space; None: nothing was ever encrypted.
-            blocks: What is erased; None: the whole space.
+            blocks: Blocks to erase; None: the whole space.
             account: Where the log ends after the append.
-            append: Appends them, and erases the rows.
+            append: Appends the records, and erases the rows.
+
+        Returns:
+            The new head of the log. Keys that could not be destroyed are in ``pending``.
         """
         number = None
         if space is not None:
-            number = self.keys.intend(space, _doomed(blocks), account)
+            number = self.keys.intend(space, _owners_of_erased(blocks), account)
         try:
             head = append()
         except REFUSALS:
@@ -76,20 +79,24 @@ class Eraser:
             self.settle_pending(space)
         return head
 
-    def erase_again(self, space: int | None, blocks: Sequence[str] | None) -> None:
-        """Destroy the keys of what the log has erased already. The write lock is held.
+    def erase_left_keys(self, space: int | None, blocks: Sequence[str] | None) -> None:
+        """Destroy keys of text that the log has erased before. The write lock is held.
+
+        Args:
+            space: Number of the space; None: nothing was ever encrypted.
+            blocks: Erased blocks; None: the whole space.
 
         Raises:
             StoreFailed, StoreFull, ViewReadOnly: The keys cannot be written.
         """
         owners = None if blocks is None else frozenset(blocks)
-        if space is not None and self.keys.serve(space, owners):
+        if space is not None and self.keys.have_keys(space, owners):
             head = self.log.head()
             account = Account(head.version, head.digest)
-            self.keys.fulfil(self.keys.intend(space, _doomed(blocks), account))
+            self.keys.fulfil(self.keys.intend(space, _owners_of_erased(blocks), account))
 
     def settle_pending(self, space: int | None) -> None:
-        """Destroy the keys of what is erased. A failure is retried with every append."""
+        """Destroy the keys of recorded erasures; after a failure, the next append retries."""
         if self.is_unsure:
             with suppress(MnemicError):
                 self.settle(space)
@@ -100,24 +107,24 @@ class Eraser:
                 self.pending.discard(number)
 
     def settle(self, space: int | None) -> None:
-        """Complete erasures intended by processes that died. Does nothing when reading only.
+        """Fulfil erasures that this log records and that were left unfinished; not if read-only.
 
-        An intention that this log does not record is left alone: another process may be about to
-        append its record, or has appended it to the log that this one is a copy of.
+        An intended erasure without an event in this log is left alone: another process may be about
+        to append the event, or has appended it to the log that this one is a copy of.
         """
         if self.keys.read_only or space is None:
             return
         for erasure in self.keys.intentions(space):
-            if self.tells_of(erasure.accounts):
+            if self.records_any(erasure.accounts):
                 self.keys.fulfil(erasure.number)
 
-    def tells_of(self, accounts: Collection[Account]) -> bool:
-        """Return whether the event of one of *accounts* is in the log."""
+    def records_any(self, accounts: Collection[Account]) -> bool:
+        """Return whether an event of *accounts* is in the log."""
         return any(self.log.digest_at(each.version) == each.digest for each in accounts)
 
 
-def _doomed(blocks: Sequence[str] | None) -> frozenset[str] | None:
-    """Return the owners whose keys go: the blocks, and that of every checkpoint; None: all."""
+def _owners_of_erased(blocks: Sequence[str] | None) -> frozenset[str] | None:
+    """Return the owners whose keys are destroyed: the blocks and ``CHECKPOINTS``; None: all."""
     if blocks is None:
         return None
     return frozenset((*blocks, CHECKPOINTS))

@@ -1,8 +1,9 @@
-"""Erasures in a file of keys: what was intended, what was fulfilled, and which events record it.
+"""Erasures in a key file: those intended, those fulfilled, and the events that record them.
 
-An erasure is first intended, together with the record that will state it; from then on its keys
-encrypt nothing. It is fulfilled once that record is in the log. Only the writer who intended it and
-was refused may forget it: a log that lacks the record may be a copy of the one that has it.
+Before an erasure is appended to the log, it is intended here, together with the version and digest
+of the event that will record it. From then on its keys encrypt nothing new. Once the event is in
+the log, the erasure is fulfilled: its keys are destroyed. Only the writer that intended it may
+forget it, after a refused append: a log without the event may be a copy of one that has it.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ OVERWRITE = "UPDATE secrets SET secret = zeroblob(length(secret)) WHERE id IN ({
 _DOOM_ALL = f"""INSERT INTO doomed SELECT id, :erasure FROM keys
     WHERE space = :space AND NOT {IS_DESTROYED}"""  # noqa: S608 - of constants
 _DOOM_OWNED = f"{_DOOM_ALL} AND owner IN (SELECT value FROM json_each(:owners))"  # noqa: S608
-_SERVING = f"SELECT 1 FROM keys WHERE space = :space AND NOT {IS_DESTROYED}"  # noqa: S608
-_SERVING_OWNED = f"{_SERVING} AND owner IN (SELECT value FROM json_each(:owners))"  # noqa: S608
+_ANY_KEY = f"SELECT 1 FROM keys WHERE space = :space AND NOT {IS_DESTROYED}"  # noqa: S608
+_ANY_KEY_OWNED = f"{_ANY_KEY} AND owner IN (SELECT value FROM json_each(:owners))"  # noqa: S608
 
 
 @frozen
 class Account:
-    """An event of a log that records an erasure, or after which none was left to record."""
+    """An event that records an erasure, or the head of a log that has recorded it by then."""
 
     version: int
     digest: bytes
@@ -38,23 +39,23 @@ class Account:
 
 @frozen(kw_only=True)
 class Erasure:
-    """Keys that were destroyed together, or are to be."""
+    """Keys that were destroyed together, or are going to be."""
 
     number: int
     is_whole: bool
-    """Whether all keys of the space went."""
+    """Whether it is of all keys of the space."""
     accounts: tuple[Account, ...]
-    """The first is the event that erased; the others are in other copies of the log."""
+    """First the event of the erasure itself, then those in other copies of the log."""
 
 
 class Erasures(KeyFile):
     """The part of a table of keys that records how keys are destroyed."""
 
     def generation(self) -> int:
-        """Return how many erasures were fulfilled; every erasure increases it.
+        """Return the number of fulfilled erasures.
 
         Raises:
-            StoreFailed: The file is damaged, or is not where it was.
+            StoreFailed: The file is damaged, or was moved, removed or replaced.
         """
         if self._data is None and not atomic_files.stands(self.path):
             return 0
@@ -70,26 +71,37 @@ class Erasures(KeyFile):
             owners: Owners of the keys; None: all of the space.
             account: The event that will record it.
         """
-        asked = {"space": space, "owners": json.dumps(sorted(owners or ()))}
+        parameters = {"space": space, "owners": json.dumps(sorted(owners or ()))}
         with self._writing() as c:
             c.execute(
                 "INSERT INTO erasures (space, is_whole, done) VALUES (?, ?, 0)",
                 (space, owners is None),
             )
             number = int(c.lastrowid or 0)
-            c.execute(_DOOM_ALL if owners is None else _DOOM_OWNED, {"erasure": number, **asked})
+            c.execute(
+                _DOOM_ALL if owners is None else _DOOM_OWNED, {"erasure": number, **parameters}
+            )
             c.execute("INSERT INTO accounts VALUES (?, ?, ?)", (number, *_parts(account)))
             return number
 
-    def serve(self, space: int, owners: Collection[str] | None) -> bool:
-        """Return whether *owners* have a key that is not destroyed; None: any of the space."""
-        asked = {"space": space, "owners": json.dumps(sorted(owners or ()))}
+    def have_keys(self, space: int, owners: Collection[str] | None) -> bool:
+        """Return whether any of *owners* has a key that is not destroyed.
+
+        Args:
+            space: Number of the space.
+            owners: Owners of the keys; None: all of the space.
+        """
+        parameters = {"space": space, "owners": json.dumps(sorted(owners or ()))}
         with self._reading() as c:
-            query = _SERVING if owners is None else _SERVING_OWNED
-            return c.execute(query, asked).fetchone() is not None
+            query = _ANY_KEY if owners is None else _ANY_KEY_OWNED
+            return c.execute(query, parameters).fetchone() is not None
 
     def fulfil(self, number: int) -> None:
-        """Destroy the keys of an erasure. Idempotent."""
+        """Destroy the keys of an erasure. Repeating it changes nothing.
+
+        Args:
+            number: Number of the erasure.
+        """
         self._is_scrubbed = False
         with self._writing() as c:
             c.execute(OVERWRITE.format("SELECT key FROM doomed WHERE erasure = ?"), (number,))
@@ -101,28 +113,28 @@ class Erasures(KeyFile):
         self.scrub()
 
     def forget(self, number: int) -> None:
-        """Remove an erasure that was refused, as if it had not been intended."""
+        """Remove an intended erasure whose append was refused."""
         with self._writing() as c:
             c.execute("DELETE FROM doomed WHERE erasure = ?", (number,))
             c.execute("DELETE FROM accounts WHERE erasure = ?", (number,))
             c.execute("DELETE FROM erasures WHERE id = ?", (number,))
 
     def account(self, numbers: Iterable[int], account: Account) -> None:
-        """Record another event that states these erasures, in another copy of their log."""
+        """Add an event that records these erasures in another copy of their log."""
         with self._writing() as c:
             for number in numbers:
                 c.execute("INSERT INTO accounts VALUES (?, ?, ?)", (number, *_parts(account)))
 
     def intentions(self, space: int) -> tuple[Erasure, ...]:
-        """Return the erasures that were begun, and neither fulfilled nor forgotten."""
+        """Return the erasures that are intended and not fulfilled, newest first."""
         return self._erasures(space, "done = 0")
 
     def erasures(self, space: int, *, since: int = 0) -> tuple[Erasure, ...]:
         """Return the erasures whose keys are destroyed, the newest first.
 
         Args:
-            space: Whose.
-            since: A generation; only those fulfilled after it.
+            space: Number of the space.
+            since: A generation: only erasures fulfilled after it are returned.
         """
         return self._erasures(space, "done > :since", since=since)
 

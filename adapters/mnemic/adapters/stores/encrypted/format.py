@@ -1,4 +1,4 @@
-"""The format of a file of keys: its tables, and how it is recognised."""
+"""The format of a key file: its tables, and the marks in its header."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADER_BYTES = 100
 MAGIC = b"SQLite format 3\0"
 
 STATEMENTS = (
-    "PRAGMA journal_mode = WAL",  # stays with the file
+    "PRAGMA journal_mode = WAL",  # recorded in the file
     """CREATE TABLE spaces (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL,
@@ -32,7 +32,7 @@ STATEMENTS = (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         space INTEGER NOT NULL,
         is_whole INTEGER NOT NULL,
-        done INTEGER NOT NULL)""",  # as the how-manieth of all; 0: not yet
+        done INTEGER NOT NULL)""",  # position among all that are fulfilled, from 1; 0: not yet
     "CREATE INDEX erasures_by_end ON erasures (done)",
     """CREATE TABLE doomed (
         key INTEGER NOT NULL,
@@ -51,7 +51,7 @@ STATEMENTS = (
 
 
 def is_key_file(path: Path) -> bool:
-    """Return whether the header of a file is that of a file of keys; it is not opened as one."""
+    """Return whether a file has the header of a key file, without opening it as a database."""
     try:
         with path.open("rb") as opened:
             header = opened.read(HEADER_BYTES)
@@ -60,25 +60,26 @@ def is_key_file(path: Path) -> bool:
     return header.startswith(MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
-def not_ours(path: Path) -> NotAStore:
-    """Return the error for a file of another program."""
+def not_a_key_file(path: Path) -> NotAStore:
+    """Return the error for a file that another program made."""
     return NotAStore(
-        f"{path} is no file of keys",
-        recovery="Name the file of keys, or one that does not exist yet.",
+        f"{path} is not a key file",
+        recovery="Give the path of the key file, or one at which no file exists yet.",
         path=str(path),
     )
 
 
 def check_format(c: sqlite3.Cursor, path: Path) -> None:
-    """Refuse a file of another program, or of another release.
+    """Refuse a file of another program, or of a later release.
 
     Raises:
-        NotAStore, StoreTooNew: See each.
+        NotAStore: Another program made it.
+        StoreTooNew: A later release made it.
     """
     application: int = c.execute("PRAGMA application_id").fetchone()[0]
     version: int = c.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID or version < 1:
-        raise not_ours(path)
+        raise not_a_key_file(path)
     if version > FORMAT_VERSION:
         raise StoreTooNew(
             f"{path} has format {version}; this release knows formats up to {FORMAT_VERSION}",

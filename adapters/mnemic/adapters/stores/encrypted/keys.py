@@ -1,16 +1,16 @@
-"""The table of keys: one small file, apart from every store, that decrypts the text of its spaces.
+"""Table of keys: the keys of encrypted spaces, in one small file separate from every store.
 
 Rules of this module:
 
 1. A key is on the disk before anything is encrypted with it, and is never changed.
-2. A destroyed key is overwritten in place (see ``keyfile``). Its name stays, so that what it
-   encrypted is known to be erased, and is not taken for lost.
-3. Secrets are kept in ``secrets`` alone, whose rows are only ever added at the end: SQLite zeroes
-   what it frees, but not the copies that stay behind when a row moves to another page.
-4. A space is identified by the keys that its rows name, not by its own name: a copy of a store, or
-   a backup, is the same space; a fork, whose text is encrypted anew, is another one.
-5. A copy of this file from before an erasure can decrypt what was erased: keep copies of it apart
-   from copies of stores, and replace them after an erasure.
+2. A destroyed key is overwritten in place (see ``keyfile``). Its name stays, so that text that it
+   encrypted counts as erased, not as lost.
+3. Secrets are only in the table ``secrets``, to which rows are only appended: SQLite overwrites
+   what it frees with zeros, but not the old copy of a row that it moves to another page.
+4. A space is identified by the keys that its rows name, not by its own name: in a copy or backup
+   of a store it is the same space; a fork, whose text is encrypted anew, is another one.
+5. A copy of this file from before an erasure can decrypt the erased text: users are to store copies
+   of it apart from copies of stores, and replace them after an erasure.
 """
 
 from __future__ import annotations
@@ -61,36 +61,38 @@ class KeyHolding:
     """How many keys one space has."""
 
     space: str
-    """Its name when it was created."""
+    """The name of the space when it was created."""
     live: int
+    """Keys that are not destroyed."""
     erased: int
+    """Keys that are destroyed."""
 
 
 @define(kw_only=True)
 class _Known:
-    """Cache of what was read since one generation of the keys, replaced as a whole with the next.
+    """Cache of the keys of one generation; the next generation gets a new cache.
 
-    A reader that looked before an erasure, and finishes after it, thus stores its result in a cache
-    that is no longer used.
+    So a reader that looks up a key before an erasure, and finishes after it, stores the result in a
+    cache that is no longer used.
     """
 
     generation: int = 0
     keys: dict[bytes, Key | None] = field(factory=dict)
     """By name; None: destroyed."""
     spaces: set[int] = field(factory=set)
-    """Spaces whose keys are all among them."""
+    """Spaces of which all keys are cached."""
 
 
 class KeyTable(Erasures):
-    """The keys of any number of spaces, for any number of threads and processes.
+    """The keys of any number of spaces, shared by any number of threads and processes.
 
     Args:
-        path: The file. It is made with the first key, readable by its owner only.
-        read_only: Never write.
+        path: The file. It is created with the first key, readable by its owner only.
+        read_only: Whether writing is refused.
 
     Raises:
-        StoreFailed: Others may read the file, or it is damaged, or cannot be opened.
-        NotAStore: It is something else.
+        StoreFailed: Other users have access to the file, or it is damaged or cannot be opened.
+        NotAStore: It is not a key file.
         StoreTooNew: A later release made it.
     """
 
@@ -119,8 +121,8 @@ class KeyTable(Erasures):
         if row is None:
             raise KeysMissing(
                 f"{self.path} does not have a key that this space needs",
-                recovery="Name the file of keys that the space is written with. If it is this one, "
-                "it is an older copy: text that was encrypted since needs the newer one.",
+                recovery="Give the key file that the space is written with. If it is this one, it "
+                "is an older copy: text that was encrypted since needs the newer file.",
                 path=str(self.path),
             )
         known.keys[name] = found = self._key(*row)
@@ -140,8 +142,8 @@ class KeyTable(Erasures):
         """Return a key as stored; None if an erasure destroyed it.
 
         Raises:
-            StoreFailed: It is damaged. Zeros that no erasure wrote are damage like any other: lost
-                data must not pass for erased data.
+            StoreFailed: The key is damaged. Zeros that no erasure wrote are damage too, since lost
+                text must not count as erased.
         """
         space, owner, is_destroyed = rest
         if is_destroyed:
@@ -160,10 +162,17 @@ class KeyTable(Erasures):
         """Return how many keys each space has, by name."""
         with self._reading() as c:
             rows = c.execute(_LISTING).fetchall()
-        return tuple(KeyHolding(space=name, live=n - gone, erased=gone) for name, n, gone in rows)
+        return tuple(
+            KeyHolding(space=name, live=n - erased, erased=erased) for name, n, erased in rows
+        )
 
     def live(self, genesis: bytes, owner: str) -> int:
-        """Return how many keys of *owner* in spaces with this first event are not destroyed."""
+        """Return how many keys of *owner* are not destroyed, in spaces with this first event.
+
+        Args:
+            genesis: Chain digest of the first event.
+            owner: Owner of the keys.
+        """
         with self._reading() as c:
             found: int = c.execute(_LIVE, (genesis, owner)).fetchone()[0]
         return found
@@ -171,7 +180,12 @@ class KeyTable(Erasures):
     # --- spaces ---------------------------------------------------------------------------------
 
     def space_with(self, name: bytes, genesis: bytes) -> int | None:
-        """Return the space with this first event that the key called *name* belongs to."""
+        """Return the space that a key belongs to, if it has this first event.
+
+        Args:
+            name: Name of the key.
+            genesis: Chain digest of the first event.
+        """
         with self._reading() as c:
             row = c.execute(_LOCKED, (name, genesis)).fetchone()
             return None if row is None else int(row[0])
@@ -203,17 +217,17 @@ class KeyTable(Erasures):
     # --- keys -----------------------------------------------------------------------------------
 
     def keys(self, space: int, owners: Collection[str]) -> Mapping[str, Key]:
-        """Return a key for each owner; those that had none are given one, permanently.
+        """Return a key for each owner, after creating those that are missing.
 
         Raises:
-            StoreFailed: The file is damaged, or is not where it was.
+            StoreFailed: The file is damaged, or was moved, removed or replaced.
         """
-        asked = {"space": space, "owners": json.dumps(sorted(owners))}
+        parameters = {"space": space, "owners": json.dumps(sorted(owners))}
         with self._reading() as c:
-            found = _owned(c.execute(_KEYS_OF, asked).fetchall())
+            found = _owned(c.execute(_KEYS_OF, parameters).fetchall())
         if len(found) < len(owners):
             with self._writing() as c:
-                found = _owned(c.execute(_KEYS_OF, asked).fetchall())
+                found = _owned(c.execute(_KEYS_OF, parameters).fetchall())
                 for owner in sorted(owners - found.keys()):
                     found[owner] = self._made(c, space, owner)
         for owner, key in found.items():
@@ -222,7 +236,7 @@ class KeyTable(Erasures):
         return found
 
     def newest(self, space: int) -> bytes:
-        """Return the name of the newest key of *space*: a file that has it has all before it."""
+        """Return the name of the newest key of *space*; a file with it has all earlier keys too."""
         with self._reading() as c:
             row = c.execute(
                 "SELECT name FROM keys WHERE space = ? ORDER BY id DESC LIMIT 1", (space,)
@@ -245,12 +259,12 @@ class KeyTable(Erasures):
         return key
 
     def fulfil(self, number: int) -> None:
-        """Destroy the keys of an erasure. Idempotent."""
+        """Destroy the keys of an erasure. Repeating it changes nothing."""
         super().fulfil(number)
         self._known = _Known()
 
     def close(self) -> None:
-        """Close every connection. Closing twice is fine."""
+        """Close every connection. A second call does nothing."""
         super().close()
         self._known = _Known()
 

@@ -2,14 +2,14 @@
 
 Rules of this module:
 
-1. Records pass unchanged: they hold no text, and their chain is over stored bytes. Payloads are
-   encrypted on their way in and decrypted on their way out; no other code sees them encrypted.
-2. A payload that belongs only to an event is encrypted with the key of the space, all others with
-   those of their owners.
+1. Records are stored unchanged: they hold no text, and their chain is over stored bytes. Payloads
+   are encrypted when they are written and decrypted when they are read, here and nowhere else.
+2. A payload that belongs to no block is encrypted with the key of the space, all others with the
+   keys of their owners.
 3. An erasure happens under one write lock; see ``erasing``.
-4. A row whose key is destroyed is treated as absent, whatever a backup contains.
-5. Where the log does not record that, because the erasure was made in another copy, the next holder
-   of the write lock appends the events: for every reader the log is one that has grown.
+4. A row whose key is destroyed is absent for readers, also in a backup that still has it.
+5. If the log does not record that, because the erasure was made in another copy, the next holder of
+   the write lock appends the events: readers see a log that has grown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mnemic.adapters.stores.encrypted.cipher import (
     Key,
     owners_of,
 )
-from mnemic.adapters.stores.encrypted.decryption import Unlocker
+from mnemic.adapters.stores.encrypted.decryption import Decrypter
 from mnemic.adapters.stores.encrypted.erasing import REFUSALS, Eraser, end_of
 from mnemic.adapters.stores.encrypted.identification import identified
 from mnemic.adapters.stores.encrypted.keys import KeyTable
@@ -59,14 +59,14 @@ class EncryptedLog:
         self.inner = inner
         self.keys = keys
         self.copy_context: CopyContext | None = None
-        """Stamps the erasure events that the log lacks; None: none are appended."""
+        """Actor and clock of erasure events that the log lacks; None: none are appended."""
         self._recorded = 0
         """Generation of the keys up to which the log records every erasure."""
         self._holder: int | None = None
-        """The thread that holds the write lock."""
+        """The thread that holds the write lock; None: no thread of this log does."""
         self._eraser = Eraser(inner, keys)
         self.space = identified(self.inner, self.keys)
-        """Its number in the table of keys; None: it has none there yet."""
+        """The space's number in the table of keys; None: it has none yet."""
 
     @property
     def name(self) -> str:
@@ -92,7 +92,7 @@ class EncryptedLog:
 
     @property
     def vault(self) -> Vault:
-        """What encrypts the checkpoints of this space."""
+        """The encryption of the checkpoints of this space."""
         return Vault(
             lambda: self.keys.keys(self._number(), {CHECKPOINTS})[CHECKPOINTS],
             self._existing,
@@ -100,7 +100,7 @@ class EncryptedLog:
         )
 
     def _existing(self, name: bytes) -> Key | None:
-        """Return the key called *name* as stored now; None: it is destroyed."""
+        """Return the key with this name as it is stored now; None: it is destroyed."""
         self.keys.refresh(None)
         found = self.keys.find((name,))
         return None if found is None else found[0]
@@ -124,18 +124,18 @@ class EncryptedLog:
         Raises:
             HistoryReplaced: The log does not hold a head that was given.
             LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
-            KeysMissing: The table of keys is older than a payload.
+            KeysMissing: The table of keys does not have the key of a payload.
         """
         if self.space is None:
             self.space = identified(self.inner, self.keys)
         self.keys.refresh(self.space)
-        unlocker = Unlocker(self.keys, self.space)
+        decrypter = Decrypter(self.keys, self.space)
         try:
             for entry, rows in self.inner.read(after, upto):
-                found = map(unlocker.unlocked, rows)
+                found = map(decrypter.decrypted, rows)
                 yield entry, tuple([row for row in found if row is not None])
         except HistoryReplaced:
-            self._recorded = 0  # an older log may lack erasures that the one before recorded
+            self._recorded = 0  # the log at hand may lack erasures that the one before had
             raise
 
     def unrecorded_erasures(self) -> Sequence[Event]:
@@ -160,12 +160,13 @@ class EncryptedLog:
 
     @contextmanager
     def write_lock(self) -> Generator[None]:
-        """Hold the write lock, fairly among processes. Not re-entrant.
+        """Hold the write lock of the inner log. Not re-entrant.
 
         Erasures made in other copies are recorded first.
 
         Raises:
-            StoreFull, StoreBusy, StoreFailed: They cannot be.
+            StoreFull, StoreBusy, StoreFailed: The lock is not available, or the events cannot be
+                written.
         """
         with self.inner.write_lock(), self._held():
             self._record_erasures()
@@ -189,7 +190,7 @@ class EncryptedLog:
 
     @contextmanager
     def _write_lock(self) -> Generator[None]:
-        """Hold the write lock, unless this thread holds it already."""
+        """Acquire the write lock unless this thread holds it already."""
         if self._holder == get_ident():
             yield
         else:
@@ -209,11 +210,11 @@ class EncryptedLog:
         """Write everything, or nothing, and return the new head.
 
         Raises:
-            VersionConflict: If another writer was first.
-            HistoryReplaced: If the log does not hold *after*.
-            CommandIdReused: If a command is remembered already.
-            FieldRefused: If the records leave a gap, a payload has no record, or what is to be
-                erased has no key of its own.
+            VersionConflict: The log is longer than *after*.
+            HistoryReplaced: The log does not hold *after*.
+            CommandIdReused: The id of a command is stored already.
+            FieldRefused: The records leave a gap, a payload has no record, or an owner in *erase*
+                has no key of its own.
             KeysMissing: A payload is encrypted already.
             StoreFailed, ViewReadOnly: The keys cannot be written.
         """
@@ -240,7 +241,7 @@ class EncryptedLog:
         erase: Sequence[str],
         erase_all: bool,
     ) -> Head:
-        """Append the first records: they create a space with keys of its own."""
+        """Append the first records, which create a space with its own keys."""
         genesis = chain.digest(chain.EMPTY.digest, *records[0])
         begun = self.keys.begin(self.name, genesis)
         try:
@@ -255,26 +256,26 @@ class EncryptedLog:
         return head
 
     def _locked(self, payloads: Sequence[PayloadRow], space: int | None) -> list[PayloadRow]:
-        """Return *payloads* encrypted for storage. New owners are given keys.
+        """Return *payloads* encrypted for storage, after creating the keys of new owners.
 
         Args:
-            payloads: Of one append.
+            payloads: The payloads of one append.
             space: The space whose keys are used; None: this one.
         """
         if not payloads:
             return []
         if space is None:
             space = self._number()
-        if any(cipher.is_locked(row.key) for row in payloads):
+        if any(cipher.is_encrypted(row.key) for row in payloads):
             raise KeysMissing(
-                f"what comes to space {self.name!r} is encrypted with other keys already",
-                recovery="Open what it comes from with its keys.",
+                f"text to be written to space {self.name!r} is encrypted with other keys already",
+                recovery="Open the store that it is copied from with the keys of that store.",
                 space=self.name,
             )
         owned = [owners_of(row) for row in payloads]
         keys = self.keys.keys(space, {owner for owners in owned for owner in owners})
         return [
-            cipher.locked(row, [keys[owner] for owner in owners])
+            cipher.encrypted(row, [keys[owner] for owner in owners])
             for row, owners in zip(payloads, owned, strict=True)
         ]
 
@@ -314,38 +315,46 @@ class EncryptedLog:
         return self._eraser.erase(self.space, blocks, end_of(after, records), append)
 
     def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
-        """Destroy keys of what this log has erased already, which an older copy of it still has.
+        """Destroy the remaining keys of text that this log has erased. The write lock is held.
 
-        The write lock is held.
+        There are such if an older copy of the key file was put back after the erasure.
+
+        Args:
+            erase: Owners of the text.
+            erase_all: Whether all text of the space was erased.
 
         Raises:
             StoreFailed, StoreFull, ViewReadOnly: The keys cannot be written.
         """
-        self._eraser.erase_again(self.space, None if erase_all else erase)
+        self._eraser.erase_left_keys(self.space, None if erase_all else erase)
 
     def record_erasures(self) -> None:
         """Append events for erasures made in other copies, if there are any.
 
         Raises:
-            StoreFull, StoreBusy, StoreFailed: They cannot be written.
+            StoreFull, StoreBusy, StoreFailed: The events cannot be written.
         """
         with suppress(LogCorrupt):  # the next fold reports it
             if self._unrecorded() is None:
                 return
-        with self.write_lock():  # which appends them
+        with self.write_lock():  # entering it appends them
             pass
 
     def settle(self) -> None:
-        """Complete erasures intended by processes that died. Does nothing when reading only."""
+        """Fulfil erasures that a process left unfinished, unless the keys are read-only."""
         self._eraser.settle(self.space)
 
 
 def require_own_keys(owners: Collection[str]) -> None:
-    """Refuse to erase what is erased only with its space: it has no key of its own."""
+    """Refuse to erase by itself what is encrypted with the key of the space.
+
+    Raises:
+        FieldRefused: An owner is the space, or an event.
+    """
     for owner in owners:
         if owner == THE_SPACE or is_event(owner):
             raise FieldRefused(
-                f"what belongs to event {owner!r} alone has no key of its own",
+                f"text that belongs to event {owner!r} and to no block has no key of its own",
                 recovery="Erase a block, or the whole space.",
                 field="erase",
             )

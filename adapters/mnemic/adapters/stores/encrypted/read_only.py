@@ -1,8 +1,8 @@
-"""Log of an encrypted space that is open to read only.
+"""Log of an encrypted space that is open read-only.
 
 The erasures that the log does not record are determined once, when it is opened, and shown as
-events behind its end, for as long as the log ends there. When another process appends to the log,
-it is shown as it is; a reader of the shown events then finds another history.
+events after its end, for as long as the log ends there. Once another process has appended to the
+log, it is shown as it is; for a reader of the shown events that is another history.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 
 from mnemic.adapters.stores.encrypted.keys import KeyTable
 from mnemic.adapters.stores.encrypted.log import EncryptedLog
-from mnemic.adapters.stores.encrypted.unrecorded import events_behind
+from mnemic.adapters.stores.encrypted.unrecorded import records_after
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import replaced
 from mnemic.kernel.errors import LogCorrupt
@@ -24,13 +24,13 @@ from mnemic.kernel.ports import Head, Log, LogCapabilities, PayloadRow, Record
 
 @frozen
 class _Shown:
-    """The events shown behind the end of a log; without any, the log itself."""
+    """Events shown after the end of a log."""
 
     end: Head
-    """Where the log ends."""
+    """Where the log itself ends."""
     records: tuple[Record, ...]
     heads: tuple[Head, ...] = field(init=False)
-    """Where it ends with each of them."""
+    """Where the log ends with each of them."""
 
     def __attrs_post_init__(self) -> None:
         heads = [self.end]
@@ -39,9 +39,15 @@ class _Shown:
         object.__setattr__(self, "heads", tuple(heads[1:]))
 
     def holds(self, known: Head | int | None) -> bool:
-        """Return whether *known* is in the log, as far as its version tells, or one of these."""
-        is_behind = isinstance(known, Head) and known.version > self.end.version
-        return not is_behind or known in self.heads
+        """Return False for a head after the log's end that is not one of ``heads``.
+
+        Heads up to the end are checked by the log itself.
+
+        Args:
+            known: A head or a version; None: the end.
+        """
+        is_after = isinstance(known, Head) and known.version > self.end.version
+        return not is_after or known in self.heads
 
 
 class ReadOnlyLog(EncryptedLog):
@@ -55,14 +61,14 @@ class ReadOnlyLog(EncryptedLog):
     def __init__(self, inner: Log, keys: KeyTable) -> None:
         super().__init__(inner, keys)
         self._shown: _Shown | None = None
-        with suppress(LogCorrupt):  # nothing can be shown behind damage; the next fold reports it
+        with suppress(LogCorrupt):  # nothing can be shown after damage; the next fold reports it
             events = self.unrecorded_erasures()
             if events:
                 end = inner.head()
-                self._shown = _Shown(end, tuple(events_behind(inner, end, events)))
+                self._shown = _Shown(end, tuple(records_after(inner, end, events)))
 
     def _showing(self) -> _Shown | None:
-        """Return the events that are shown now; None: the log has them, or another end."""
+        """Return the events that are shown now; None: there are none, or the log ends elsewhere."""
         shown = self._shown
         return None if shown is None or self.inner.head() != shown.end else shown
 
@@ -114,7 +120,7 @@ class ReadOnlyLog(EncryptedLog):
         return evolve(found, confirm=partial(self._confirm, found.confirm))
 
     def _confirm(self, confirm: Callable[[Head], None], head: Head) -> None:
-        """Confirm *head*, or the end of the inner log before the events that it does not have."""
+        """Confirm *head*; for a head of shown events, the end of the inner log."""
         shown = self._shown
         confirm(shown.end if shown is not None and head in shown.heads else head)
 

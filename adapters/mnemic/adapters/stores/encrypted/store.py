@@ -29,7 +29,7 @@ class EncryptedStore:
     """
 
     is_encrypted = True
-    """Checked by components that would keep text elsewhere."""
+    """Components that would write text to other files check this."""
 
     def __init__(self, inner: Store, keys: KeyTable) -> None:
         self.inner = inner
@@ -49,7 +49,7 @@ class EncryptedStore:
 
     @property
     def probe(self) -> Callable[[], None]:
-        """The inner store's check of whether it can be reached.
+        """The check of the inner store that it can be reached.
 
         Raises:
             AttributeError: It has none.
@@ -59,7 +59,7 @@ class EncryptedStore:
 
     @property
     def unfinished(self) -> Callable[[], tuple[str, ...]]:
-        """The inner store's listing of spaces whose creation has not finished.
+        """The list, by the inner store, of spaces whose creation has not finished.
 
         Raises:
             AttributeError: It has none.
@@ -75,9 +75,9 @@ class EncryptedStore:
         """Return the log of *space*, the same object on every call.
 
         Raises:
-            SpaceNotFound: If the space does not exist and may not be made.
-            KeysMissing: The keys are not those of this space.
-            NotEncrypted: Its text is not encrypted.
+            SpaceNotFound: The space does not exist, and *create* is false.
+            KeysMissing: The table does not have the keys of this space.
+            NotEncrypted: The text of the space is not encrypted.
         """
         with self._opening:
             if space not in self._logs:
@@ -87,16 +87,16 @@ class EncryptedStore:
             return self._logs[space]
 
     def accounted(self, space: str, copy_context: CopyContext, *, read_only: bool) -> EncryptedLog:
-        """Return the log of *space* with an event for every erasure that its keys know of.
+        """Return the log of *space* with an event for every erasure in the table of keys.
 
         Args:
-            space: Its name. It is made if it does not exist, unless *read_only*.
-            copy_context: Actor and clock of those events.
-            read_only: Whether they are shown to this reader alone, and nothing is written.
+            space: The name of the space, which is created if it does not exist, unless *read_only*.
+            copy_context: Actor and clock of events that the log lacks.
+            read_only: Whether these are only shown by the returned log, and nothing is written.
 
         Raises:
             SpaceNotFound, KeysMissing, NotEncrypted: See ``log``.
-            StoreFull, StoreBusy, StoreFailed: They cannot be written.
+            StoreFull, StoreBusy, StoreFailed: The events cannot be written.
         """
         if read_only:
             return ReadOnlyLog(self.log(space, create=False).inner, self.keys)
@@ -109,14 +109,14 @@ class EncryptedStore:
         """Return one row of the inner store decrypted; None: its key is destroyed.
 
         Raises:
-            LogCorrupt: It is not what was written.
-            KeysMissing: Its keys are in another table.
+            LogCorrupt: The row is not what was written.
+            KeysMissing: The table does not have its keys.
         """
-        if not cipher.is_locked(row.key):
-            return row  # of an unencrypted store; otherwise its MAC will not match
+        if not cipher.is_encrypted(row.key):
+            return row  # not encrypted; if it was replaced, its MAC will not match
         try:
             keys = self.keys.find(cipher.names(row))
-            return None if keys is None else cipher.unlocked(row, cipher.opened_by(keys))
+            return None if keys is None else cipher.decrypted(row, cipher.cipher_of(keys))
         except cipher.Damaged as error:
             raise chain.damage(row.version, reason=str(error)) from error
 
@@ -125,14 +125,14 @@ class EncryptedStore:
         """Open the log of a space that stays hidden until the ``with`` block has succeeded.
 
         Raises:
-            SpaceExists: The space has events, or was made meanwhile.
-            VersionConflict: Another process has begun to make it since.
+            SpaceExists: The space has events, or was created meanwhile.
+            VersionConflict: Another process has begun to create it since.
         """
         with staged_spaces_of(self.inner)(space) as inner:
             yield EncryptedLog(inner, self.keys)
 
     def close(self) -> None:
-        """Close the store and the table of keys. Closing twice is fine."""
+        """Close the store and the table of keys. A second call does nothing."""
         try:
             self.inner.close()
         finally:

@@ -1,10 +1,10 @@
-"""Erasures that a log does not record: those made in another copy that shares its keys.
+"""Erasures that a log does not record: they were made in another copy that shares its keys.
 
-A backup does not record an erasure that came after it, nor does any other copy on which the erasure
-was not requested. Its rows are there, and their keys are not. A writer appends erasure events of
-its own, see ``EncryptedLog.write_lock``; a reader is shown them behind the log's end, see
-``read_only``. Either way the blocks read as erased, and the log accounts for everything that is
-missing.
+A backup from before an erasure does not record it, nor does any other copy of the log than the one
+in which it was requested. Such a copy has the encrypted rows, and their keys are destroyed. A
+writer appends the missing erasure events, see ``EncryptedLog.write_lock``; a read-only log shows
+them after its end, see ``read_only``. In both cases the blocks are erased, and no text is missing
+that the log does not record as erased.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mnemic.adapters.stores.encrypted.erasing import Eraser
 
 READER = "restore"
-"""Actor of the erasure events that are shown to a reader whose log lacks them."""
+"""Actor of the erasure events that a read-only log shows."""
 
 
 @frozen(kw_only=True)
@@ -38,11 +38,11 @@ class UnrecordedErasures:
     """Erasures that a log does not record."""
 
     erasures: tuple[int, ...]
-    """By their numbers in the table of keys."""
+    """Their numbers in the table of keys."""
     blocks: tuple[BlockId, ...]
-    """Blocks whose rows are there without their keys, in order of the log."""
+    """Blocks with rows whose keys are destroyed, in the order of the log."""
     is_whole: bool
-    """Whether the key of the space itself is gone, and with it everything."""
+    """Whether the key of the space itself is destroyed, which erases everything."""
 
     def events(self) -> list[Event]:
         """Return the erasure events to add."""
@@ -54,15 +54,16 @@ class UnrecordedErasures:
 def unrecorded(eraser: Eraser, space: int | None, *, since: int = 0) -> UnrecordedErasures | None:
     """Return the erasures that the log of *eraser* does not record; None: it records all.
 
-    Reads the log only where the table of keys has an erasure that is not in it.
+    The log is read only if the table of keys has an erasure that it does not record.
 
     Args:
-        eraser: Of the log.
+        eraser: The eraser of the log.
         space: Number of the space; None: nothing was ever encrypted.
-        since: The generation of the keys up to which it records all; see ``KeyTable.generation``.
+        since: Generation of the keys up to which the log is known to record all erasures; see
+            ``KeyTable.generation``.
 
     Raises:
-        LogCorrupt: It cannot be read.
+        LogCorrupt: The log cannot be read.
     """
     if space is None:
         return None
@@ -70,39 +71,44 @@ def unrecorded(eraser: Eraser, space: int | None, *, since: int = 0) -> Unrecord
     erasures = tuple(
         each.number
         for each in keys.erasures(space, since=since)
-        if not eraser.tells_of(each.accounts)
+        if not eraser.records_any(each.accounts)
     )
     if not erasures:
         return None
     keys.refresh(space)
-    gone: dict[str, None] = {}
+    destroyed: dict[str, None] = {}
     for _, rows in eraser.log.read():
         for row in rows:
-            with suppress(cipher.Damaged):  # the next replay reports it
+            with suppress(cipher.Damaged):  # the next fold reports it
                 for owner, name in zip(owners_of(row), cipher.names(row), strict=True):
                     if keys.find((name,)) is None and keys.are_of((name,), space, (owner,)):
-                        gone[owner] = None
+                        destroyed[owner] = None
     return UnrecordedErasures(
         erasures=erasures,
-        blocks=tuple(BlockId(owner) for owner in gone if owner != THE_SPACE),
-        is_whole=THE_SPACE in gone,
+        blocks=tuple(BlockId(owner) for owner in destroyed if owner != THE_SPACE),
+        is_whole=THE_SPACE in destroyed,
     )
 
 
 def record(eraser: Eraser, missing: UnrecordedErasures, copy_context: CopyContext) -> None:
     """Append the erasures that a log does not record. The write lock is held.
 
-    The keys themselves are left alone: the same text may have been learned again since, where the
-    erasure came from.
+    No key is destroyed: in the copy where the erasure was made, the same text may have been learned
+    again since.
+
+    Args:
+        eraser: The eraser of the log.
+        missing: The erasures.
+        copy_context: Actor and clock of the events.
 
     Raises:
-        StoreFull, StoreBusy, StoreFailed: It cannot be written.
+        StoreFull, StoreBusy, StoreFailed: The log or the table of keys cannot be written.
     """
     log = eraser.log
     if events := missing.events():
         end = log.head()
         log.append(
-            events_behind(log, end, events, copy_context),
+            records_after(log, end, events, copy_context),
             (),
             after=end,
             erase=() if missing.is_whole else missing.blocks,
@@ -112,17 +118,17 @@ def record(eraser: Eraser, missing: UnrecordedErasures, copy_context: CopyContex
     eraser.keys.account(missing.erasures, Account(head.version, head.digest))
 
 
-def events_behind(
+def records_after(
     log: Log, end: Head, events: Sequence[Event], copy_context: CopyContext | None = None
 ) -> list[Record]:
-    """Return erasure *events* as the records behind the end of *log*.
+    """Return erasure *events* as the records that follow the end of *log*.
 
     Args:
-        log: As the inner store holds it.
+        log: The log, as the inner store holds it.
         end: Where it ends.
         events: The erasures that it does not record.
-        copy_context: Stamps the events; None: they are the same for every reader, at the time of
-            the last event and under ids derived from nothing else.
+        copy_context: Actor, clock and entropy of the events; None: the time is that of the last
+            event and all else is constant, so that every reader gets the same records.
     """
     ((record, _),) = log.read(end.version - 1, end)
     last = Codec(SeededEntropy(READER)).decode(record)

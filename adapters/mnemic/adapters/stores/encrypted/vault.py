@@ -1,12 +1,12 @@
-"""Encryption of whole files: checkpoints, which hold the text of many blocks at once.
+"""Encryption of checkpoint files, which hold the text of many blocks.
 
-They are encrypted with one key of their space, which every erasure destroys: a checkpoint made
-before an erasure cannot be opened after it, wherever a copy of it is. The next one uses a new key.
+All checkpoints of a space are encrypted with one key, which every erasure destroys: no checkpoint
+from before an erasure, nor any copy of it, can be decrypted after it. The next one gets a new key.
 
-The layout: ``mark, name of the key, number of the file, name of the newest key``, then chunks of a
-mebibyte, each as nonce and ciphertext. Every chunk is authenticated with its index and the file's
-header. A checkpoint saves reading the log, and with it the check that the file of keys is not an
-older copy: so it is accepted only where its newest key is present.
+A file begins with a header: ``mark, name of the key, number of the file, name of the newest key``.
+It is followed by chunks of a mebibyte, each as nonce and ciphertext. Every chunk is authenticated
+with its index and the header. Opening a checkpoint instead of reading the log would skip the check
+that the key file is not an older copy. So it is accepted only if the key file has the newest key.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from mnemic.adapters.stores.encrypted.cipher import (
     NAME_BYTES,
     NONCE_BYTES,
     Key,
-    opened_by,
+    cipher_of,
 )
 from mnemic.kernel.errors import KeysMissing
 
 MARK = b"mnemicLK2"
-STRETCH = 2**20
-"""Bytes that are encrypted together."""
+CHUNK_BYTES = 2**20
+"""Size of a chunk before encryption."""
 NUMBER_BYTES = 16
 TAG_BYTES = 16
-HEAD_BYTES = len(MARK) + NAME_BYTES + NUMBER_BYTES + NAME_BYTES
-LOCKED_STRETCH = NONCE_BYTES + STRETCH + TAG_BYTES
+HEADER_BYTES = len(MARK) + NAME_BYTES + NUMBER_BYTES + NAME_BYTES
+ENCRYPTED_CHUNK_BYTES = NONCE_BYTES + CHUNK_BYTES + TAG_BYTES
 
 
 class Vault:
-    """Encrypts the checkpoints of one space.
+    """Encrypts and decrypts the checkpoints of one space.
 
     Args:
-        current: Returns the key for a new one.
-        find: Returns the key of a name; None: it is destroyed.
+        current: Returns the key for a new checkpoint.
+        find: Returns the key with a name; None: it is destroyed.
         newest: Returns the name of the newest key of the space.
     """
 
@@ -56,58 +56,58 @@ class Vault:
         self._newest = newest
 
     def locked(self, pieces: Iterator[memoryview | bytes]) -> Iterator[bytes]:
-        """Yield the encrypted file that holds *pieces*."""
+        """Yield the bytes of the encrypted file with the content *pieces*."""
         key, number = self._current(), os.urandom(NUMBER_BYTES)
-        cipher = opened_by([key])
-        head = MARK + key.name + number + self._newest()
-        yield head
-        for place, stretch in enumerate(_stretches(pieces)):
+        cipher = cipher_of([key])
+        header = MARK + key.name + number + self._newest()
+        yield header
+        for index, chunk in enumerate(_chunks(pieces)):
             nonce = os.urandom(NONCE_BYTES)
-            yield nonce + cipher.encrypt(nonce, stretch, _about(head, place))
+            yield nonce + cipher.encrypt(nonce, chunk, _authenticated_data(header, index))
 
     def opened(self, path: Path) -> io.BufferedReader:
         """Return a decrypting reader of an encrypted file; the caller closes it.
 
         Raises:
-            Torn: It is no such file, or its key is not available.
+            Torn: It is not an encrypted file of this space, or its key is not available.
             OSError: It cannot be read.
         """
         file = path.open("rb")
         try:
-            head = file.read(HEAD_BYTES)
-            unlocked = _Unlocked(file, self._key(head), head)
+            header = file.read(HEADER_BYTES)
+            reader = _DecryptingReader(file, self._key(header), header)
         except BaseException:
             file.close()
             raise
-        return io.BufferedReader(unlocked, STRETCH)
+        return io.BufferedReader(reader, CHUNK_BYTES)
 
-    def _key(self, head: bytes) -> Key:
-        if len(head) != HEAD_BYTES or not head.startswith(MARK):
-            raise Torn("it is not encrypted as this space is")
+    def _key(self, header: bytes) -> Key:
+        if len(header) != HEADER_BYTES or not header.startswith(MARK):
+            raise Torn("it is not an encrypted checkpoint")
         try:
-            key = self._find(head[len(MARK) :][:NAME_BYTES])
-            self._find(head[-NAME_BYTES:])
+            key = self._find(header[len(MARK) :][:NAME_BYTES])
+            self._find(header[-NAME_BYTES:])
         except KeysMissing as error:
-            raise Torn("it is encrypted with another file of keys, or a newer one") from error
+            raise Torn("it is encrypted with another key file, or a newer one") from error
         if key is None:
-            raise Torn("its key was destroyed when words were erased")
+            raise Torn("its key was destroyed when text was erased")
         return key
 
 
-class _Unlocked(io.RawIOBase):
-    """Reads an encrypted file as plain bytes."""
+class _DecryptingReader(io.RawIOBase):
+    """Raw reader of the decrypted content of a file."""
 
-    def __init__(self, file: io.BufferedReader, key: Key, head: bytes) -> None:
+    def __init__(self, file: io.BufferedReader, key: Key, header: bytes) -> None:
         super().__init__()
         self._file = file
-        self._cipher = opened_by([key])
-        self._head = head
-        locked = os.fstat(file.fileno()).st_size - HEAD_BYTES
-        stretches = -(-locked // LOCKED_STRETCH)
-        self._length = max(0, locked - stretches * (NONCE_BYTES + TAG_BYTES))
+        self._cipher = cipher_of([key])
+        self._header = header
+        encrypted = os.fstat(file.fileno()).st_size - HEADER_BYTES
+        chunks = -(-encrypted // ENCRYPTED_CHUNK_BYTES)
+        self._length = max(0, encrypted - chunks * (NONCE_BYTES + TAG_BYTES))
         self._at = 0
-        self._held: tuple[int, bytes] = (-1, b"")
-        """The chunk that was decrypted last, and its index."""
+        self._cached: tuple[int, bytes] = (-1, b"")
+        """Index and content of the chunk that was decrypted last; -1: none yet."""
 
     def readable(self) -> bool:
         return True
@@ -126,8 +126,8 @@ class _Unlocked(io.RawIOBase):
     def readinto(self, buffer: memoryview | bytearray, /) -> int:  # type: ignore[override]
         if self._at >= self._length:
             return 0
-        place, start = divmod(self._at, STRETCH)
-        found = self._stretch(place)[start : start + len(buffer)]
+        index, start = divmod(self._at, CHUNK_BYTES)
+        found = self._chunk(index)[start : start + len(buffer)]
         buffer[: len(found)] = found
         self._at += len(found)
         return len(found)
@@ -136,30 +136,32 @@ class _Unlocked(io.RawIOBase):
         self._file.close()
         super().close()
 
-    def _stretch(self, place: int) -> bytes:
-        if self._held[0] != place:
-            self._file.seek(HEAD_BYTES + place * LOCKED_STRETCH)
-            stored = self._file.read(LOCKED_STRETCH)
+    def _chunk(self, index: int) -> bytes:
+        if self._cached[0] != index:
+            self._file.seek(HEADER_BYTES + index * ENCRYPTED_CHUNK_BYTES)
+            stored = self._file.read(ENCRYPTED_CHUNK_BYTES)
             nonce, ciphertext = stored[:NONCE_BYTES], stored[NONCE_BYTES:]
             try:
-                plain = self._cipher.decrypt(nonce, ciphertext, _about(self._head, place))
+                plain = self._cipher.decrypt(
+                    nonce, ciphertext, _authenticated_data(self._header, index)
+                )
             except (InvalidTag, ValueError) as error:
-                raise Torn("it is not what was locked") from error
-            self._held = place, plain
-        return self._held[1]
+                raise Torn("a chunk is not what was encrypted") from error
+            self._cached = index, plain
+        return self._cached[1]
 
 
-def _stretches(pieces: Iterator[memoryview | bytes]) -> Iterator[bytes]:
-    """Yield the bytes of *pieces*, a mebibyte at a time."""
-    held = bytearray()
+def _chunks(pieces: Iterator[memoryview | bytes]) -> Iterator[bytes]:
+    """Yield the bytes of *pieces* in chunks; all but the last are full."""
+    buffer = bytearray()
     for piece in pieces:
-        held += piece
-        while len(held) >= STRETCH:
-            yield bytes(held[:STRETCH])
-            del held[:STRETCH]
-    if held:
-        yield bytes(held)
+        buffer += piece
+        while len(buffer) >= CHUNK_BYTES:
+            yield bytes(buffer[:CHUNK_BYTES])
+            del buffer[:CHUNK_BYTES]
+    if buffer:
+        yield bytes(buffer)
 
 
-def _about(head: bytes, place: int) -> bytes:
-    return head + place.to_bytes(8, "big")
+def _authenticated_data(header: bytes, index: int) -> bytes:
+    return header + index.to_bytes(8, "big")
