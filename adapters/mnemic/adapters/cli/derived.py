@@ -181,10 +181,11 @@ def _parameter(operation: remote.Operation, of: remote.Parameter) -> inspect.Par
 
 def _placed(operation: remote.Operation, placed: Sequence[str]) -> dict[str, Any]:
     """Return what stands for each required argument; a list takes all that are left."""
-    given: dict[str, Any] = dict(zip(operation.parameters, placed, strict=False))
-    for place, each in enumerate(operation.parameters.values()):
-        if each.required and _kind(_shape(operation, each)) == MANY:
-            given[each.name] = placed[place:]
+    given: dict[str, Any] = {}
+    required = [each for each in operation.parameters.values() if each.required]
+    for place, each in enumerate(required[: len(placed)]):
+        is_list = _kind(_shape(operation, each)) == MANY
+        given[each.name] = placed[place:] if is_list else placed[place]
     return given
 
 
