@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Container, Iterable
 from types import ModuleType
 from typing import Any
 
 
 def late_export(
-    name: str, *, of: str, exported: Container[str], modules: Iterable[ModuleType]
+    name: str, into: dict[str, Any], *, exported: Container[str], modules: Iterable[ModuleType]
 ) -> Any:
     """Return an export of a package, for its ``__getattr__``.
 
     Args:
         name: What is asked for.
-        of: Name of the package.
+        into: The names of the package, which the export is added to.
         exported: All names that it exports.
         modules: Its modules, which are imported one by one until one defines the name.
 
@@ -25,7 +24,6 @@ def late_export(
     if name in exported:
         for module in modules:
             if name in vars(module):
-                found = vars(module)[name]
-                setattr(sys.modules[of], name, found)  # asked for once
-                return found
-    raise AttributeError(f"module {of!r} has no attribute {name!r}")
+                into[name] = vars(module)[name]
+                return into[name]
+    raise AttributeError(f"module {into['__name__']!r} has no attribute {name!r}")

@@ -246,7 +246,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return late_export(name, of=__name__, exported=__all__, modules=_modules())
+    return late_export(name, globals(), exported=__all__, modules=_modules())
 
 
 def _modules() -> Iterator[ModuleType]:

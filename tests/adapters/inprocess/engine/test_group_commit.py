@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
@@ -63,6 +63,19 @@ def memory(opened: Open, store: CountingStore) -> SyncMemory:
     return memory
 
 
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + SOON_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def wait_until_waiting(queue: CommandQueue[Any], count: int) -> None:
+    """Wait until some commands wait in a queue."""
+    wait_until(lambda: len(queue) == count)
+
+
 def waiting_together(
     memory: SyncMemory, store: CountingStore, calls: Sequence[Callable[[], Any]]
 ) -> list[Future[Any]]:
@@ -77,13 +90,10 @@ def waiting_together(
     with store.counted.write_lock():
         first = threads.submit(memory.session_handle(actor="first").learn, "the first to wait")
         futures: list[Future[Any]] = []
-        deadline = time.monotonic() + SOON_S
-        while not queue._is_busy:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-            assert time.monotonic() < deadline
+        wait_until(lambda: queue._is_busy)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         for number, call in enumerate(calls, start=1):
             futures.append(threads.submit(call))
-            while len(queue) < number:
-                assert time.monotonic() < deadline
+            wait_until_waiting(queue, number)
     first.result(SOON_S)
     threads.shutdown()
     return futures
@@ -255,23 +265,21 @@ def test_many_threads_of_many_handles_agree_with_the_log(opened: Open) -> None:
 
 def test_a_queue_carries_out_everything_in_order_and_in_bounded_groups() -> None:
     groups: list[list[int]] = []
-    queue: CommandQueue[int]
+    is_begun, is_full = Event(), Event()
 
     def work(items: Sequence[int]) -> None:
-        if not groups:
-            deadline = time.monotonic() + SOON_S
-            while len(queue) < 2 * GROUP_MAX:
-                assert time.monotonic() < deadline
         groups.append(list(items))
+        is_begun.set()
+        assert is_full.wait(SOON_S)
 
     queue = CommandQueue(work)
     threads: list[Thread] = []
     for number in range(2 * GROUP_MAX + 1):
         threads.append(Thread(target=queue.run, args=(number,)))
         threads[-1].start()
-        deadline = time.monotonic() + SOON_S
-        while number and len(queue) < number:
-            assert time.monotonic() < deadline
+        assert is_begun.wait(SOON_S)
+        wait_until_waiting(queue, number)
+    is_full.set()
     for thread in threads:
         thread.join(SOON_S)
     assert [len(group) for group in groups] == [1, GROUP_MAX, GROUP_MAX]
