@@ -77,7 +77,10 @@ def wait_until_waiting(queue: CommandQueue[Any], count: int) -> None:
 
 
 def waiting_together(
-    memory: SyncMemory, store: CountingStore, calls: Sequence[Callable[[], Any]]
+    memory: SyncMemory,
+    store: CountingStore,
+    calls: Sequence[Callable[[], Any]],
+    first: Callable[[], Any] | None = None,
 ) -> list[Future[Any]]:
     """Let several commands arrive, in order, while the write lock is held; then release it.
 
@@ -88,13 +91,14 @@ def waiting_together(
     queue = memory._space.executor._queue  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     threads = ThreadPoolExecutor(len(calls) + 1)
     with store.counted.write_lock():
-        first = threads.submit(memory.session_handle(actor="first").learn, "the first to wait")
+        leader = memory.session_handle(actor="first")
+        leading = threads.submit(first or partial(leader.learn, "the first to wait"))
         futures: list[Future[Any]] = []
         wait_until(lambda: queue._is_busy)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         for number, call in enumerate(calls, start=1):
             futures.append(threads.submit(call))
             wait_until_waiting(queue, number)
-    first.result(SOON_S)
+    leading.result(SOON_S)
     threads.shutdown()
     return futures
 
@@ -169,6 +173,19 @@ def test_one_command_sent_twice_is_written_once(memory: SyncMemory, store: Count
     assert one.result(SOON_S) == two.result(SOON_S)
     assert [entry.detail for entry in memory.log() if "once" in entry.detail] == [
         f"{one.result().block_id[:8]} once"
+    ]
+
+
+def test_a_command_is_recognised_behind_others_of_its_group(
+    memory: SyncMemory, store: CountingStore
+) -> None:
+    """The command before the group is the last one that the index of ids knows."""
+    once = partial(memory.session_handle(actor="ann").learn, "once", command_id="c")
+    other = partial(memory.session_handle(actor="bob").learn, "more")
+    learned, again = waiting_together(memory, store, [other, once], first=once)
+    assert again.result(SOON_S).version == learned.result(SOON_S).version - 1
+    assert [entry.detail for entry in memory.log() if "once" in entry.detail] == [
+        f"{again.result().block_id[:8]} once"
     ]
 
 
