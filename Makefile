@@ -40,7 +40,7 @@ demo: $(BASE) ## run the main job: an agent's fortnight, and a look back
 test: lint types test-core ## lint, types and the core tests: within five minutes on two processors
 	@echo "== test: all green; make test-all runs the remaining tests"
 
-test-all: test-extended golden-cpu smoke ## every test that make test leaves out, and all properties with more examples
+test-all: test-extended golden-cpu ## every test that make test leaves out, and all properties with more examples
 	@echo "== test-all: all green"
 
 check: lint types ## run lint and types alone
@@ -146,7 +146,7 @@ torture: $(READY) ## kills, damage, full disks and concurrency; updates the figu
 	@$(BIN)/python -m tests.torture --json .tmp/torture.json --write docs/safety.md
 
 # Bounded, since pip may wait for a network; the second installation is made from the source distribution.
-smoke: $(READY) ## build wheel and sdist, install each into an empty environment, and use them (two minutes)
+smoke: $(READY) ## install the wheel and the sdist into empty environments, and use them (before a release)
 	@echo "== smoke: wheel and source distribution, each in an empty environment"
 	@rm -rf .tmp/smoke
 	@$(BIN)/python -m hatchling build --directory .tmp/smoke/dist > /dev/null
