@@ -105,7 +105,7 @@ def test_a_session_of_another_actor_is_kept(server: Served) -> None:
         session = memory.start_session().session_id
     with SyncMemory.open(server.address, token=ines, session=session) as memory:
         for _ in range(2):
-            with pytest.raises(SessionState, match="not begun by"):
+            with pytest.raises(SessionState, match="not started by"):
                 memory.learn("the gate opens at six")
 
 

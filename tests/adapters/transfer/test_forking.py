@@ -139,7 +139,7 @@ def test_a_command_cut_by_the_fork_point_is_not_carried_out_twice(
     memory.fork("trial", version=many)
     trial = opened(space="trial")
     said = ["gulls are loud", "tides turn at noon"]
-    with pytest.raises(CommandIdReused, match=f"used at version {many}, and what it asked"):
+    with pytest.raises(CommandIdReused, match=f"used at version {many}, and the store has lost"):
         trial.learn_many(said, command_id="many")
     answer = trial.learn_many(said, command_id="the rest")
     assert [each.action for each in answer.results] == ["restated", "created"]

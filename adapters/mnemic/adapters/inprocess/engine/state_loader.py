@@ -102,7 +102,9 @@ class StateLoader:
         writer = self.checkpoint_writer
         assert writer is not None  # noqa: S101 - *kept* comes from it
         restored = Head(kept.version, digest)
-        folded = FoldedLog(state=kept, head=restored, restored_version=restored.version)
+        folded = FoldedLog(
+            state=kept, head=restored, restored_version=restored.version, is_mapped=True
+        )
         self._payloads.begin(writer.restored_payloads)
         folded.missing = self._restored_losses(sorted(kept.timeline.losses))
         try:
