@@ -16,6 +16,7 @@ from attrs import frozen
 from mnemic.adapters import importers
 from mnemic.adapters.importers import Reading
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
 
 CONVERSATIONS = Path(__file__).parents[3] / "shared" / "data" / "locomo-dev.json"
 CONVERSATION = "conv-43"
@@ -60,7 +61,8 @@ def heard(
 ) -> Generator[Heard]:
     turns: dict[str, str] = {}
     path = tmp_path_factory.mktemp("conversation") / "agent.db"
-    with SyncMemory.open(path, actor="test") as memory:
+    # Its clock stays still, so the first recall promotes everything, however slow the machine.
+    with SyncMemory.open(path, actor="test", clock=ManualClock()) as memory:
         for sitting in importers.read(CONVERSATIONS, Reading(conversation=CONVERSATION)):
             lessons = [item.lesson or {} for item in sitting.items]
             with memory.session():
