@@ -152,7 +152,7 @@ def test_every_changed_byte_of_a_real_checkpoint_is_detected(opened: Open, folde
                     layout.checked(file)
                 stored.seek(place)
                 stored.write(sound[place : place + 1])
-    layout.loaded(file)
+    layout.loaded(file, layout.described(file))
 
 
 def test_a_damaged_checkpoint_is_ignored(opened: Open, path: Path, kept: Path) -> None:

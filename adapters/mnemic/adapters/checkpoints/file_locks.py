@@ -32,13 +32,6 @@ THE_FILE_ITSELF = os.O_RDWR | NO_LINK | BINARY
 _ZEROS = bytes(2**18)
 
 
-def _share(descriptor: int) -> None:
-    """Take a shared lock; it lasts as long as the open file, mapped or not."""
-    if fcntl is not None:
-        with suppress(OSError):  # some file systems have no locks: then nothing is overwritten
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-
-
 def is_being_made(file: Path) -> bool:
     """Return whether a process is making the file; True if that cannot be found out."""
     try:
@@ -52,7 +45,15 @@ def is_being_made(file: Path) -> bool:
 
 
 def locked(descriptor: int, *, alone: bool = True) -> bool:
-    """Lock an open file unless another process prevents it; return whether it is locked."""
+    """Lock an open file unless another process prevents it; return whether it is locked.
+
+    The lock lasts as long as the open file, mapped or not. Some file systems have no locks: there a
+    mapped file is not locked, and none is overwritten.
+
+    Args:
+        descriptor: Of the file.
+        alone: Whether the lock is exclusive; otherwise it is shared.
+    """
     if fcntl is None:
         return True
     try:
@@ -143,7 +144,7 @@ def opened_to_write(file: Path) -> Generator[int | None]:
         yield None
         return
     try:
-        _share(descriptor)
+        locked(descriptor, alone=False)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -161,5 +162,5 @@ def opened_to_map(file: Path) -> Generator[BufferedReader]:
     except PermissionError:
         descriptor = os.open(file, os.O_RDONLY | NO_LINK | BINARY)
     with os.fdopen(descriptor, "rb") as opened:
-        _share(descriptor)
+        locked(descriptor, alone=False)
         yield opened

@@ -167,20 +167,27 @@ def checked(path: Path, vault: Vault | None = None) -> Manifest:
     return manifest
 
 
-def loaded(path: Path, vault: Vault | None = None) -> tuple[Manifest, dict[str, NDArray[Any]]]:
-    """Return the manifest and the arrays of a file; every byte has been checked.
+def loaded(path: Path, manifest: Manifest, vault: Vault | None = None) -> dict[str, NDArray[Any]]:
+    """Return the arrays that the manifest in a file names; every byte has been checked.
 
-    Arrays are mapped where that is possible, and read otherwise. Arguments and errors as
-    ``checked``.
+    Arrays are mapped where that is possible, and read otherwise.
+
+    Args:
+        path: The file.
+        manifest: Result of ``described``.
+        vault: As for ``described``.
+
+    Raises:
+        Torn: A part is damaged, or the array file was removed or erased meanwhile.
+        OSError: It cannot be read.
     """
-    manifest = described(path, vault)
     place, contents = path.with_name(manifest.arrays), manifest.contents
     if vault is not None or not MAPS:
         with _opened(place, vault) as file:
-            return manifest, array_file.loaded(file, contents)
+            return array_file.loaded(file, contents)
     with opened_to_map(place) as file:
         array_file.checked(file, contents, threaded=True)
-        return manifest, array_file.mapped(file, contents)
+        return array_file.mapped(file, contents)
 
 
 def _opened(path: Path, vault: Vault | None) -> BufferedReader:

@@ -143,8 +143,7 @@ class CheckpointWriter:
         # Counting takes a tenth of the time of loading, and the store is idle meanwhile.
         with ThreadPoolExecutor(1) as threads:
             counted = threads.submit(payloads_misfit, manifest.origin, self._log)
-            manifest, parts = layout.loaded(file, vault_of(self._log))
-            state = thaw(parts)
+            state = thaw(layout.loaded(file, manifest, vault_of(self._log)))
         if counted.result() is not None:
             return None
         self._kept, self.restored = _size(state), state.version

@@ -12,7 +12,7 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 
 import numpy as np
@@ -49,12 +49,13 @@ def erased(state: State, ids: Collection[BlockId]) -> State | None:
         return None
     numbers = frozenset(known.values())
     state.flush()
-    catalogue = _catalogue(state, numbers)
+    documents = _documents(state.catalogue.life, numbers)
+    catalogue = _catalogue(state, numbers, documents)
     if catalogue is None:
         return None
     other = copy(state)
     other.catalogue, other.past, other.terms = catalogue, SnapshotCache(), Terms()
-    _erase_texts(other, state, numbers)
+    _erase_texts(other, state, documents)
     for block in sorted(known):
         places = state.graph.notes.of_owner(block)
         if places:
@@ -82,8 +83,16 @@ def erased_alone(events: Iterable[Event]) -> frozenset[BlockId] | None:
     return frozenset(found)
 
 
-def _catalogue(state: State, numbers: Collection[int]) -> Catalogue | None:
-    """Return the catalogue without the texts, tags and summaries of some blocks."""
+def _catalogue(
+    state: State, numbers: Collection[int], documents: Sequence[int]
+) -> Catalogue | None:
+    """Return the catalogue without the texts, tags and summaries of some blocks.
+
+    Args:
+        state: The state that it is of.
+        numbers: Numbers of the blocks.
+        documents: Their documents, ascending.
+    """
     old, timeline = state.catalogue, state.timeline
     kinds, revert = timeline.kind.values, timeline.kinds.known("Reverted")
     tags = blocks.tags(
@@ -94,7 +103,6 @@ def _catalogue(state: State, numbers: Collection[int]) -> Catalogue | None:
     )
     if tags is None:
         return None
-    documents = _documents(old.life, numbers)
     return old.without(documents, life=old.life.replaced("tags", tags.column), tag_sets=tags.sets)
 
 
@@ -105,15 +113,14 @@ def _documents(life: VersionedTable, numbers: Collection[int]) -> list[int]:
     return found
 
 
-def _erase_texts(other: State, state: State, numbers: Collection[int]) -> None:
+def _erase_texts(other: State, state: State, documents: Sequence[int]) -> None:
     """Derive everything that is computed from texts.
 
     Args:
         other: The state that is made; its catalogue is complete.
         state: The state that it is made from.
-        numbers: Numbers of the erased blocks.
+        documents: Documents of the erased blocks, ascending.
     """
-    documents = _documents(state.catalogue.life, numbers)
     texts, catalogue = state.catalogue.texts, other.catalogue
 
     def text_of(document: int) -> str | None:

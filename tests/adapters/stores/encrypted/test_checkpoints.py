@@ -124,7 +124,8 @@ def test_an_encrypted_checkpoint_is_loaded_unchanged(tmp_path: Path, count: int)
         log.append(records(0, 1), (), after=log.head())
         parts: dict[str, NDArray[Any]] = {"a": np.arange(count), "b": np.ones(5, np.int32)}
         file = locked(tmp_path, parts, log.vault)
-        manifest, loaded = layout.loaded(file, log.vault)
+        manifest = layout.described(file, log.vault)
+        loaded = layout.loaded(file, manifest, log.vault)
         assert manifest == layout.checked(file, log.vault)
         assert manifest.origin == ORIGIN
         assert {name: each.tolist() for name, each in loaded.items()} == {
@@ -145,11 +146,11 @@ def test_a_changed_or_shortened_file_is_torn(tmp_path: Path) -> None:
                 changed[place] ^= 1
                 damaged.write_bytes(changed)
                 with pytest.raises(Torn):
-                    layout.loaded(file, log.vault)
+                    layout.loaded(file, layout.described(file, log.vault), log.vault)
             for size in {0, 20, 40, min(2**20, last), min(2**20 + 65, last), last}:
                 damaged.write_bytes(whole[:size])
                 with pytest.raises(Torn):
-                    layout.loaded(file, log.vault)
+                    layout.loaded(file, layout.described(file, log.vault), log.vault)
             damaged.write_bytes(whole)
 
 

@@ -358,20 +358,27 @@ class LogState:
             raise self._dropped(error) from error
         if any(map(erases, fresh)):
             self._erased(fresh, head)
-            return
-        if fresh and self.reader.payloads.unexplained(fresh[-1].version):
-            self._fold_again(head)  # its error names what is lost
+        elif self._continued(fresh):
+            self._known.add(head)
+            self._advanced(head)
+        else:
+            self._fold_again(head)
             self._check_holds(head)
-            return
+
+    def _continued(self, fresh: Sequence[Recorded]) -> bool:
+        """Fold events on, and return whether that succeeded.
+
+        If not, the log has to be folded again from its start: the error of that fold names the
+        event, or the payloads that are lost; read-only, the state then ends before the event.
+        """
+        if fresh and self.reader.payloads.unexplained(fresh[-1].version):
+            return False
         try:
             self.fold(fresh)
             self.state.settle()
         except REPLAY_ERRORS:
-            self._fold_again(head)  # its error names the event; read-only, the state ends before it
-            self._check_holds(head)
-            return
-        self._known.add(head)
-        self._advanced(head)
+            return False
+        return True
 
     def _fold_again(self, head: Head) -> None:
         """Fold the whole log up to *head*.
@@ -415,20 +422,13 @@ class LogState:
     def _erased_in_place(self, fresh: Sequence[Recorded]) -> bool:
         """Fold events on a state without the text that they erase; return False if that fails."""
         ids = erased_alone(each.event for each in fresh)
-        if ids is None or self.reader.payloads.unexplained(fresh[-1].version):
-            return False
-        state = erased(self.state, ids)
+        state = None if ids is None else erased(self.state, ids)
         if state is None:
             return False
         if self._folded.is_mapped:  # the file that it is mapped from holds the text
             state, self._folded.is_mapped = copied(state), False
         self._folded.state = state
-        try:
-            self.fold(fresh)
-            state.settle()
-        except REPLAY_ERRORS:
-            return False  # the error of a fold of the whole log names the event
-        return True
+        return self._continued(fresh)
 
     def check_foldable(self) -> None:
         """Refuse when folding the whole log would lose events that only a checkpoint still holds.
