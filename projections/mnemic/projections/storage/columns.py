@@ -64,6 +64,8 @@ class VersionedTable:
 
     def __init__(self, **columns: type[np.generic]) -> None:
         self._columns = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in columns.items()}
+        self.names = tuple(columns)
+        """Names of the columns, in order."""
         self._place = {name: place for place, name in enumerate(columns)}
         self._key: Rows = np.zeros(FIRST_CAPACITY, dtype=np.int32)
         self._since: Rows = np.zeros(FIRST_CAPACITY, dtype=np.int32)
@@ -275,11 +277,6 @@ class VersionedTable:
     # --- reading, column by column ----------------------------------------------------------
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns, in order."""
-        return tuple(self._columns)
-
-    @property
     def count(self) -> int:
         """Number of row versions, without those that are buffered."""
         return self._settled
@@ -412,7 +409,8 @@ class VersionedTable:
         """
         if self._buffered:
             first, last = self._settled, self._settled + len(self._buffered)
-            self._head = grown(self._head, len(self._rows), fill=-1)
+            if len(self._head) < len(self._rows):
+                self._head = grown(self._head, len(self._rows), fill=-1)
             if last - first <= FEW:
                 self._append_few(first, last)
             else:
@@ -422,11 +420,12 @@ class VersionedTable:
             self._buffered = []
         if self._closed:
             if len(self._closed) <= FEW:
+                until, head, rows = self._until, self._head, self._key
                 for row, version in self._closed:
-                    self._until[row] = version
-                    key = self._key[row]
-                    if self._head[key] == row:
-                        self._head[key] = -1
+                    until[row] = version
+                    key = rows[row]
+                    if head[key] == row:
+                        head[key] = -1
             else:
                 rows, versions = np.array(self._closed, dtype=np.int32).T
                 self._until[rows] = versions
@@ -439,13 +438,13 @@ class VersionedTable:
         """Append the buffered rows number by number, which takes less time for few."""
         if last > self._capacity:
             self._grow(last)
-        tables, row, head = (self._key, self._since, *self._columns.values()), first, self._head
-        for given in self._buffered:
+        until, head = self._until, self._head
+        tables = (self._key, self._since, *self._columns.values())
+        for row, given in enumerate(self._buffered, first):
             for table, value in zip(tables, given, strict=True):
                 table[row] = value
-            self._until[row] = NEVER
+            until[row] = NEVER
             head[given[0]] = row
-            row += 1
         self._settled = last
 
 

@@ -12,8 +12,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.projections.storage.growable_array import GrowableArray
-
 Rows = NDArray[np.int32]
 
 NEVER: Final = int(np.iinfo(np.int32).max)
@@ -31,10 +29,12 @@ class Endings:
 
     def __init__(self, masked: int = -1) -> None:
         self._masked = masked
-        self._rows = GrowableArray(np.int32)
+        self._rows: Rows = np.zeros(RECENT_MAX, dtype=np.int32)
         """The rows that were closed after that version, in the order of closing."""
-        self._versions = GrowableArray(np.int32)
+        self._versions: Rows = np.zeros(RECENT_MAX, dtype=np.int32)
         """When each of them was closed."""
+        self._count = 0
+        """How many there are."""
         self._early: tuple[Rows, Rows] | None = None
         """Cache of the rows found by a mask."""
 
@@ -44,11 +44,13 @@ class Endings:
         Returns:
             The endings from now on: these, or new ones of which nothing is appended.
         """
-        if len(self._rows) + len(closed) > RECENT_MAX:
+        count, rows, versions = self._count, self._rows, self._versions
+        if count + len(closed) > RECENT_MAX:
             return Endings(closed[-1][1])
-        for row, version in closed:
-            self._rows.append(row)
-            self._versions.append(version)
+        for place, (row, version) in enumerate(closed, count):
+            rows[place] = row
+            versions[place] = version
+        self._count = count + len(closed)  # at last, so that no reader sees one half-written
         return self
 
     def between(self, until: Rows, before: int, version: int) -> Rows:
@@ -60,8 +62,8 @@ class Endings:
             version: A later one, or the same.
         """
         bounds = np.array((before, version), dtype=np.int32)
-        versions = self._versions.values  # before the rows, of which there may be more by now
-        late = self._rows.values[slice(*versions.searchsorted(bounds, side="right"))]
+        versions = self._versions[: self._count]
+        late = self._rows[slice(*versions.searchsorted(bounds, side="right"))]
         if before >= self._masked:
             return late
         if self._early is None:

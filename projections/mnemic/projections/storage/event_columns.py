@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle
-from mnemic.projections.storage.columns import BUFFERED_MAX
+from mnemic.projections.storage.columns import BUFFERED_MAX, FEW
 from mnemic.projections.storage.growable_array import FIRST_CAPACITY, grown
 from mnemic.projections.storage.mapped_arrays import zeros
 
@@ -30,7 +30,7 @@ class EventColumns:
         self._columns: dict[str, NDArray[Any]] = {
             name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in columns.items()
         }
-        self._settled = 0
+        self._settled, self._capacity = 0, FIRST_CAPACITY
         self._buffered: list[tuple[int, ...]] = []
         self._index: tuple[int, NDArray[np.int64], list[NDArray[Any]]] = (0, _NO_ENDS, [])
         """Cache: number of rows that are sorted by key, where the rows of each key end among them,
@@ -43,7 +43,7 @@ class EventColumns:
         """Return the rows that were frozen, given their *columns*."""
         journal = cls()
         journal._columns = {name: parts[name] for name in columns}
-        journal._settled = len(next(iter(journal._columns.values())))
+        journal._settled = journal._capacity = len(next(iter(journal._columns.values())))
         return journal
 
     def frozen(self) -> ArrayBundle:
@@ -61,9 +61,10 @@ class EventColumns:
         """Add many rows, given column by column."""
         self.flush()
         first, last = self._settled, self._settled + len(columns[0])
-        for name, values in zip(self._columns, columns, strict=True):
-            self._columns[name] = grown(self._columns[name], last)
-            self._columns[name][first:last] = values
+        if last > self._capacity:
+            self._grow(last)
+        for column, values in zip(self._columns.values(), columns, strict=True):
+            column[first:last] = values
         self._settled = last
 
     def __len__(self) -> int:
@@ -109,16 +110,27 @@ class EventColumns:
 
     def flush(self) -> None:
         """Move the buffered rows into the arrays."""
-        if self._buffered:
-            first, rows = self._settled, self._buffered
-            last = first + len(rows)
-            for place, name in enumerate(self._columns):
-                column = self._columns[name] = grown(self._columns[name], last)
-                if last - first == 1:  # the common case, for which this takes less time
-                    column[first] = rows[0][place]
-                else:
-                    column[first:last] = [row[place] for row in rows]
-            self._buffered, self._settled = [], last
+        rows = self._buffered
+        if not rows:
+            return
+        first, columns = self._settled, self._columns
+        last = first + len(rows)
+        if last > self._capacity:
+            self._grow(last)
+        if last - first <= FEW:  # number by number, which takes less time for few
+            for number, row in enumerate(rows, first):
+                for column, value in zip(columns.values(), row, strict=True):
+                    column[number] = value
+        else:
+            for column, values in zip(columns.values(), zip(*rows, strict=True), strict=True):
+                column[first:last] = values
+        self._buffered, self._settled = [], last
+
+    def _grow(self, length: int) -> None:
+        """Make each array hold *length* rows; those of a checkpoint differ in their room."""
+        for name, column in self._columns.items():
+            self._columns[name] = grown(column, length)
+        self._capacity = min(map(len, self._columns.values()))
 
 
 def grouped(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -28,6 +28,7 @@ from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.state.active_blocks import ActiveBlocks
 from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
+from mnemic.projections.state.table_views import TableView
 from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.storage.versioned_maps import VersionedMap
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
@@ -53,11 +54,6 @@ class BlockView:
         """Whether this is the head as it moves, for the writer alone."""
         self.is_latest = is_latest
         """Whether this was the head when the view was made."""
-        self.life = existing.life
-        self.strength = existing.strength
-        self.evidence = existing.evidence
-        self.uses = existing.uses
-        self.edge_rows = existing.edge_rows
         self.products: Products | None = None
         """Precomputed products of upcoming questions, if any."""
         self.met: NeighbourCache | None = None
@@ -75,6 +71,31 @@ class BlockView:
         """
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
+
+    @property
+    def life(self) -> TableView:
+        """The blocks."""
+        return self._snapshot.life
+
+    @property
+    def strength(self) -> TableView:
+        """When blocks were reinforced, and how they decay."""
+        return self._snapshot.strength
+
+    @property
+    def evidence(self) -> TableView:
+        """Outcomes by block."""
+        return self._snapshot.evidence
+
+    @property
+    def uses(self) -> TableView:
+        """Retrievals by block."""
+        return self._snapshot.uses
+
+    @property
+    def edge_rows(self) -> TableView:
+        """Edges by pair."""
+        return self._snapshot.edge_rows
 
     def under(self, policy: Policy) -> Self:
         """Return this view with another policy: the same facts, evaluated differently.

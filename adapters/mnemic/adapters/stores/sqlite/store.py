@@ -76,6 +76,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
                 drop_older(file)
                 self.scrub()  # the last writer may have died during an erasure
             self._file = self.recorder.datastore.inode or _identity(self._place)
+        self._stat_path = os.fspath(self._place)
         self.loss_check = LossCheck(
             path=self.path,
             inode=self.inode,
@@ -117,7 +118,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
             StoreHasTwoNames: It was given another name since.
         """
         with self.naming:
-            status = os.stat(self._place)  # noqa: PTH116 - asked before every append, and quicker
+            status = os.stat(self._stat_path)  # noqa: PTH116 - before every append, and quicker
             if (status.st_dev, status.st_ino) != self._file:
                 raise StoreFailed(
                     f"{self.path} is not the file that was opened: it has been replaced",
