@@ -23,16 +23,17 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from attrs import frozen
 from conversations import DATA
 from over_http import SPACE, prepared, recalls, session
 from pages import machine
-from recall import TOP_K, WARM_UP, Input, given, p95
+from recall import WARM_UP, Input, given, p95
 from sockets import Connection, Interface, Reply, serving
 
 from mnemic.adapters.access import beside
@@ -55,19 +56,17 @@ class Round:
 # --- what is asked --------------------------------------------------------------------------
 
 
-def looks(interface: Interface, texts: Sequence[str], _: dict[str, str]) -> list[bytes]:
-    """Return a request for each question, without recording."""
-    asked = {"top_k": TOP_K, "record": False}
-    return [interface.request(f"{SPACE}/recall", {"query": each, **asked}) for each in texts]
-
-
 def lessons(interface: Interface, texts: Sequence[str], headers: dict[str, str]) -> list[bytes]:
     """Return a request for each text to be learned; none is known yet."""
     answer = [f"{time.time_ns()} {place} {each}" for place, each in enumerate(texts)]
     return [interface.request(f"{SPACE}/blocks", {"content": each}, headers) for each in answer]
 
 
-KINDS = {"recall, read only": looks, "recall, recorded": recalls, "learn": lessons}
+KINDS: Mapping[str, Callable[..., list[bytes]]] = {
+    "recall, read only": partial(recalls, record=False),
+    "recall, recorded": recalls,
+    "learn": lessons,
+}
 
 
 def asked(interface: Interface, kind: str, texts: Sequence[str], clients: int) -> Round:
