@@ -195,7 +195,7 @@ def pace(
     interface: Interface, what: str, told: Sequence[str], number: int
 ) -> tuple[float, list[Reply]]:
     """Return the requests a second of *clients* concurrent clients, and the answers."""
-    requests_of = {
+    requests_of: dict[str, Callable[..., list[bytes]]] = {
         "recall": recalls,
         "unrecorded": partial(recalls, record=False),
         "learn": lessons,

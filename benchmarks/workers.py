@@ -96,7 +96,7 @@ def warmed(interface: Interface, facts: Input, workers: int) -> None:
     with ExitStack() as stack:
         for _ in range(4 * workers):  # connections are shared out
             connection = stack.enter_context(Connection(interface))
-            for request in looks(interface, facts.questions[:WARM_UP], {}):
+            for request in KINDS["recall, read only"](interface, facts.questions[:WARM_UP], {}):
                 assert connection.ask(request).made
 
 
