@@ -25,7 +25,9 @@ class Changing(Reading, Protocol):
 
     point: Point
     state: State
-    life: TableView
+
+    @property
+    def life(self) -> TableView: ...
 
 
 class _Trails:

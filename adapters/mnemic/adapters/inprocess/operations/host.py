@@ -24,7 +24,7 @@ from mnemic.kernel.errors import Closed, EmbedderMismatch, HistoryReplaced, Inbo
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Analyst, Embedder, Store, TokenCounter
 from mnemic.kernel.scope import checked_scope
-from mnemic.projections.view import View
+from mnemic.projections.view import Snapshot, View
 
 T = TypeVar("T")
 Date = str | datetime | None
@@ -187,38 +187,46 @@ class Host(Queries):
         A re-embedding sets its model before the event that adopts it, so the models are read after
         the event.
         """
+        return self._at(self._open().snapshot(), lambda models, _: act(models))
+
+    def _at(self, snapshot: Snapshot, act: Callable[[Models, Snapshot], T]) -> T:
+        """Like ``_with_models``, with a snapshot just taken; *act* is repeated on a later one."""
         space = self._open()
         while True:
-            adopted = space.snapshot().embedder
             models = self._models
             try:
-                return act(models)
+                return act(models, snapshot)
             except EmbedderMismatch:
-                now = space.snapshot().embedder
-                models = self._models
+                adopted, snapshot = snapshot.embedder, space.snapshot()
+                now, models = snapshot.embedder, self._models
                 if now == adopted or embedder_of(models, now).identity != now:
                     raise
 
-    def _auto_consolidate(self) -> None:
+    def _auto_consolidate(self, snapshot: Snapshot | None = None) -> Snapshot:
         """Promote what waits in the inbox, if the policy says so, within its time limit.
 
         What does not fit is left to the background. While that is at work, only blocks of fully
         trusted zones are promoted here: a flood of others delays no caller by more than the limit.
+
+        Args:
+            snapshot: One just taken; None: one is taken here.
+
+        Returns:
+            A snapshot with what was promoted.
         """
         space = self._open()
-        if space.read_only:
-            return
-        snapshot = space.snapshot()
+        snapshot = snapshot or space.snapshot()
         policy = snapshot.policy
-        wanted = policy.auto_consolidate and snapshot.waiting
+        wanted = not space.read_only and policy.auto_consolidate and snapshot.waiting
         if not wanted or not space.view_of(snapshot).inbox():
-            return
+            return snapshot
         limit_us = policy.promotion_limit_us
         with space.unpinned():
             if limit_us is None:
                 self._with_models(partial(consolidation.consolidate, space))
             elif self._promote(space, limit_us, only_privileged=self._inbox_worker.is_running):
                 self._inbox_worker.start()
+        return space.snapshot()
 
     @contextmanager
     def _emptying_full_inbox(self) -> Generator[None]:

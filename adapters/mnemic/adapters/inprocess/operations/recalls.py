@@ -113,19 +113,21 @@ class RecallOperations(Host):
                 recovery="Leave out explore, or record the recall: a backtest reads only records.",
                 field="explore",
             )
-        before = recalling.answered(space, self._models, request, command_id)
+        snapshot = space.snapshot()
+        before = recalling.answered(space, self._models, request, snapshot, command_id=command_id)
         if before is not None:
             self._recent.recall(before.block_ids)
             return detailed(before, detail)
-        self._auto_consolidate()
-        answer = self._with_models(
-            lambda models: recalling.recall(
+        answer = self._at(
+            self._auto_consolidate(snapshot),
+            lambda models, latest: recalling.recall(
                 space,
                 models,
                 request,
+                latest,
                 record=record and not space.read_only,
                 command_id=command_id,
-            )
+            ),
         )
         self._recent.recall(answer.block_ids)
         return detailed(answer, detail)

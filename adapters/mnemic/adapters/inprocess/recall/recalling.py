@@ -27,11 +27,16 @@ from mnemic.projections.retrieval.request import (
     explored,
 )
 from mnemic.projections.retrieval.suggestions import suggest
-from mnemic.projections.view import View, as_of
+from mnemic.projections.view import Snapshot, View, as_of
 
 
 def answered(
-    space: SessionHandle, models: Models, request: Request, command_id: str | None
+    space: SessionHandle,
+    models: Models,
+    request: Request,
+    snapshot: Snapshot,
+    *,
+    command_id: str | None,
 ) -> RecallResult | None:
     """Return the earlier answer to *request* under this id, if there is one.
 
@@ -43,7 +48,6 @@ def answered(
     if repeated is not None:
         before = _answered_before(space, models, decision_id(repeated.last))
         return _as_recorded(space, request, repeated.last, before)
-    snapshot = space.snapshot()
     space.check_not_erased(snapshot)
     snapshot.policy.frame(request.frame)
     return None
@@ -53,16 +57,17 @@ def recall(
     space: SessionHandle,
     models: Models,
     request: Request,
+    snapshot: Snapshot,
     *,
     record: bool,
     command_id: str | None,
 ) -> RecallResult:
-    """Answer *request* on the live state, and record the decision if requested.
+    """Answer *request* from a snapshot just taken, and record the decision if requested.
 
     Raises:
         EmbedderMismatch: The space holds vectors of another embedder, or has been moved to one.
     """
-    replacements, snapshot = space.log_state.replacements, space.snapshot()
+    replacements = space.caller.informed  # counted before the snapshot was taken
     adopted = snapshot.embedder
     vector = question_vector(adopted, request, models)
     while True:
