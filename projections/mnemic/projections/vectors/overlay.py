@@ -21,21 +21,20 @@ Ints = NDArray[np.int64]
 
 
 class Overlay:
-    """Rows below ``base.rows`` are the base's; the ones from there are the extra vectors."""
+    """The rows that *base* has now, and behind them the extra vectors."""
 
     def __init__(
         self, base: VectorIndex | NeighbourCache, blocks: Sequence[int], extra: Sequence[Vector]
     ) -> None:
         self._base = base
-        self.first = base.rows
+        of_base = base.block_of.astype(np.int64, copy=False)
+        self.first = len(of_base)  # not base.rows: another thread may append to it meanwhile
         """Row of the first extra vector."""
         self._vectors = extra
         self._extra = VectorIndex()
         for block, vector in zip(blocks, extra, strict=True):
             self._extra.append(block, vector)
-        self.block_of: Ints = np.concatenate(
-            [base.block_of.astype(np.int64, copy=False), np.asarray(blocks, dtype=np.int64)]
-        )
+        self.block_of: Ints = np.concatenate([of_base, np.asarray(blocks, dtype=np.int64)])
 
     def vector(self, row: int) -> Vector:
         """Return the vector at *row*."""
