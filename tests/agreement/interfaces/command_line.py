@@ -217,7 +217,8 @@ def tokens(operation: str, given: Mapping[str, Any]) -> list[str]:
                 texts += _pairs(name, value)
             else:
                 texts += map(_word, value if isinstance(value, list | tuple) else [value])
-    return [operation.replace("_", "-"), *spelled(operation, rest), "--", *texts]
+    asked = ["--yes"] if operation == "erase" else []  # it would ask a person
+    return [operation.replace("_", "-"), *spelled(operation, rest), *asked, "--", *texts]
 
 
 def spelled(operation: str, given: Mapping[str, Any]) -> Iterator[str]:

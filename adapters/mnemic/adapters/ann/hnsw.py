@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.adapters.ann.library import obstacle
+from mnemic.adapters.extras import pip_install
 from mnemic.kernel.errors import Unavailable
 from mnemic.projections.retrieval.approximate_search import BREADTH, Floats, Ints
 from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacked
@@ -149,7 +150,7 @@ def _library() -> Any:
         Unavailable: It does not.
     """
     if (trouble := obstacle()) is not None:
-        raise Unavailable(trouble, recovery="Install mnemic[hnsw] on this machine.")
+        raise Unavailable(trouble, recovery=f"Install it on this machine: {pip_install('hnsw')}.")
     import hnswlib
 
     return hnswlib

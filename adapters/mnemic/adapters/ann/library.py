@@ -11,6 +11,8 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 
+from mnemic.adapters.extras import pip_install
+
 TRIAL_S = 60
 TRIAL = """
 import sys
@@ -33,7 +35,7 @@ are searched where this process searches them."""
 def obstacle() -> str | None:
     """Return why hnswlib cannot be used, in a sentence; None if it can."""
     if not is_installed("hnswlib"):
-        return "hnswlib is not installed (pip install 'mnemic[hnsw]', which takes a C++ compiler)"
+        return f"hnswlib is not installed ({pip_install('hnsw')}, which takes a C++ compiler)"
     if not sys.executable:
         return "hnswlib cannot be tried out: the path of the interpreter is not known"
     return tried(TRIAL)

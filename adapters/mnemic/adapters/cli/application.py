@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-from mnemic.adapters.cli import completions, derived, listed
+from mnemic.adapters.cli import completions, derived, listed, overview
 from mnemic.adapters.cli.invocation.context import (
     STANDARD_INPUT,
     Invocation,
@@ -25,7 +24,7 @@ from mnemic.adapters.cli.invocation.failures import (
     failure,
     misuse,
 )
-from mnemic.adapters.cli.invocation.options import SPACE, RetrieverName
+from mnemic.adapters.cli.invocation.options import SPACE, VALUED, RetrieverName
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import address_of
 from mnemic.adapters.tokens import CounterName
@@ -44,8 +43,12 @@ First steps:
     mnemic verify
 
 Time is counted in active hours: it passes inside sessions only, so one of these commands by itself
-costs none; `mnemic session` begins one. Ids may be shortened to 8 characters. Every command takes
---json.
+costs none; `mnemic session` begins one. Ids may be shortened to 8 characters.
+"""
+PRECEDENCE = """
+Options of every command, anywhere on the line. An option counts before its environment variable,
+and that before the default; there is no configuration file. `mnemic doctor` shows where each value
+comes from.
 """
 EXITS = """
 Exit codes:
@@ -61,25 +64,12 @@ Exit codes:
 Errors go to standard error and say what to do next.
 """
 
-VALUED = frozenset(
-    {
-        "--db",
-        "--keys",
-        "--space",
-        "--actor",
-        "--session",
-        "--embedder",
-        "--tokens",
-        "--retriever",
-    }
-)
 FLAGS = frozenset({"--json"})
-"""``VALUED`` and ``FLAGS``: options of every command, with and without a value; see ``launch``."""
+"""Options of every command without a value; see ``launch``."""
 
 app = App(
     name="mnemic",
     help=ABOUT,
-    help_epilogue=EXITS,
     help_format="markdown",
     version_flags=[],
     print_error=False,
@@ -100,7 +90,10 @@ AS_OF = "as-of"
 OTHER = Group.create_ordered("Other")
 app["--help"].group = OTHER
 app.meta.suppress_keyboard_interrupt = False
-app.meta.group_parameters = Group.create_ordered("Options of every command")
+app.meta.group_parameters = Group.create_ordered(
+    "Options of every command", help_formatter=overview.fold
+)
+HELP_FLAGS = ("--help", "-h")
 
 
 @app.command(name="--version", group=OTHER)
@@ -109,6 +102,39 @@ def version() -> int:
     from importlib.metadata import version as release
 
     print(release("mnemic"))  # noqa: T201 - this is what was asked for
+    return Exit.OK
+
+
+@app.command(name="help", group=OTHER)
+def help_(*topic: str) -> int:
+    """Show the commands of every day, all of them, the options they share, or one command.
+
+    Args:
+        topic: all, options, or a command; the commands of every day if not given.
+    """
+    match topic:
+        case ():
+            print(overview.overview())  # noqa: T201 - this is what was asked for
+        case ("all",):
+            import_commands()
+            with derived.outlined(app, groups):
+                app.help_print([])
+        case ("options",):
+            shared = App(
+                name=app.name,
+                usage="",
+                help=PRECEDENCE,
+                help_epilogue=EXITS,
+                help_format="markdown",
+                help_flags=(),
+                version_flags=(),
+                default_parameter=app.default_parameter,
+                group_parameters=Group("Options of every command"),
+            )
+            shared.default(launch)
+            shared.help_print([])
+        case _:
+            return main([*topic, "--help"])
     return Exit.OK
 
 
@@ -147,6 +173,7 @@ def launch(
     ] = "estimate",
     retriever: Annotated[RetrieverName, Parameter(env_var="MNEMIC_RETRIEVER")] = "exact",
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    given: Annotated[frozenset[str], Parameter(parse=False)] = frozenset(),
 ) -> int:
     """Run one command.
 
@@ -166,16 +193,18 @@ def launch(
         retriever: How near vectors are found: exact, by comparing all; or ann, by graphs that a
             host has left next to the store. For a single question ann is slower.
         as_json: Print one JSON document (log, history: one per line), errors too.
+        given: The options of these that are on the command line.
     """
     run = invocation(
         address_of(db),
         keys=keys,
         space=space,
         actor=actor,
-        session=session,
+        session=session or None,
         embedder=embedder,
         counter=counter,
         retriever=retriever,
+        given=given,
         as_json=as_json,
     )
     called, bound, injected = app.parse_args(tokens)
@@ -223,17 +252,20 @@ def main(tokens: Sequence[str] | None = None) -> int:
     """
     given = _reordered(sys.argv[1:] if tokens is None else tokens)
     command = _command(given)
-    if command is None:
-        import_commands()
-    elif command == AS_OF:
+    if command is None or command in HELP_FLAGS:
+        command, given = "help", ["help"]
+    if command == AS_OF:
         add_as_of()
     elif command in app:
         app[command]  # pyright: ignore[reportUnusedExpression] - see import_commands
-    else:
-        whole()
+    elif not command.startswith("-") and command not in whole():
+        # An error: with --help, cyclopts would print the help of all commands.
+        given = [word for word in given if word not in HELP_FLAGS]
     try:
-        with nullcontext() if command else derived.outlined(app, groups):
-            exit_code: int | None = app.meta(given)
+        run, bound, injected = app.meta.parse_args(given)
+        exit_code: int | None = run(
+            *bound.args, **bound.kwargs, **dict.fromkeys(injected, _options(given))
+        )
         sys.stdout.flush()
     except CycloptsError as error:
         return _usage_error(error, _reporter(given))
@@ -270,14 +302,20 @@ def _reordered(tokens: Sequence[str]) -> list[str]:
 
 
 def _command(given: Sequence[str]) -> str | None:
-    """Return the name of the command in a reordered command line; None: there is none."""
+    """Return the first word of a reordered command line that is no option of every command."""
     words = iter(given)
     for word in words:
         if word in VALUED:
             next(words, None)
         elif word not in FLAGS and word.partition("=")[0] not in VALUED:
-            return None if word.startswith("-") else word
+            return word
     return None
+
+
+def _options(given: Sequence[str]) -> frozenset[str]:
+    """Return the options of every command in a reordered command line."""
+    words = (word.partition("=")[0] for word in takewhile(lambda word: word != "--", given))
+    return (VALUED | FLAGS).intersection(words)
 
 
 def _reporter(given: Sequence[str]) -> Invocation:

@@ -128,13 +128,15 @@ def command_of(operation: remote.Operation) -> Callable[..., int]:
         given = {**_placed(operation, placed), **named}
         given = {name: value for name, value in given.items() if value is not None}
         extra = {name: given.pop(name) for name in ("command_id",) if name in given}
-        with _opened(operation, run) as known, run.progress(operation.name) as progress:
-            if operation.long:
-                extra["progress"] = progress
-            for name in sorted(_blocks(operation) & given.keys()):
-                given[name] = _full(known, given[name])
-            arguments = arguments_of(operation, given, past=run.point is not None)
-            _show(run, getattr(known, operation.name)(**arguments, **extra))
+        with _opened(operation, run) as known:
+            with run.progress(_name(operation.name)) as progress:
+                if operation.long:
+                    extra["progress"] = progress
+                for name in sorted(_blocks(operation) & given.keys()):
+                    given[name] = _full(known, given[name])
+                arguments = arguments_of(operation, given, past=run.point is not None)
+                found = getattr(known, operation.name)(**arguments, **extra)
+            _show(run, found)
         return Exit.OK
 
     parameters = [_parameter(operation, each) for each in operation.parameters.values()]

@@ -23,7 +23,7 @@ def _paths(module: str, functions: str) -> dict[str, str]:
 PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     "Remember": {
         **_paths("commands.ingest", "ingest"),
-        **_paths("commands.blocks", "learn learn_many revise erase_space"),
+        **_paths("commands.blocks", "learn learn_many revise erase erase_space"),
     },
     "Ask": {
         **_paths("commands.queries", "recall reference"),
@@ -37,7 +37,10 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
         **_paths("commands.ledger", "compose label ledger composition composed_with frontier"),
         **_paths("commands.composed_graph", "composed_graph"),
     },
-    "Look": _paths("commands.queries", "status blocks block edges log history guide"),
+    "Look": {
+        **_paths("commands.queries", "status blocks block edges log history guide"),
+        **_paths("commands.stores", "spaces"),
+    },
     "Compare": _paths("commands.similarity", "compare analogies near_duplicates"),
     "Look back": {
         **_paths("commands.explanations", "explain why_not"),

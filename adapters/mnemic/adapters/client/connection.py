@@ -22,6 +22,7 @@ from mnemic.adapters.client.server import Server
 from mnemic.adapters.client.sse import OperationStream, Progress
 from mnemic.adapters.client.subscription import EventSubscription
 from mnemic.adapters.client.transfer import Download
+from mnemic.adapters.extras import pip_install
 from mnemic.adapters.transfer.exports.archive import MEDIA_TYPE, Packed
 from mnemic.kernel.errors import Closed, FieldRefused, Unavailable
 from mnemic.kernel.results import LogEntry
@@ -260,7 +261,7 @@ def _check_installed() -> None:
         if find_spec(package) is None:
             raise Unavailable(
                 f"the package {package}, which the HTTP client needs, is not installed",
-                recovery="Install it: pip install 'mnemic[http]'.",
+                recovery=f"Install it: {pip_install('http')}.",
                 package=package,
             )
 

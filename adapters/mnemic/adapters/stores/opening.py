@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
+from mnemic.adapters.extras import pip_install
 from mnemic.adapters.stores.addresses import IN_MEMORY, Address, is_file, is_server
 from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
 from mnemic.kernel.ports import Store
@@ -59,7 +60,7 @@ def require_cryptography() -> None:
     if find_spec("cryptography") is None:
         raise Unavailable(
             "encryption needs a package that is not installed",
-            recovery="Install it: pip install 'mnemic[crypto]'.",
+            recovery=f"Install it: {pip_install('crypto')}.",
         )
 
 
@@ -97,7 +98,7 @@ def _open_server(address: Address, *, synchronous: Synchronous, read_only: bool)
     if find_spec("psycopg") is None:
         raise Unavailable(
             "PostgreSQL needs psycopg, which is not installed",
-            recovery="Install it: pip install 'mnemic[postgres]'.",
+            recovery=f"Install it: {pip_install('postgres')}.",
             extra="postgres",
         )
     from mnemic.adapters.stores.postgres import PostgresStore

@@ -123,9 +123,10 @@ class RestoreResult(Result):
         answer = f"{_listed(self.spaces)}; {checked}."
         if self.into is None:
             return f"The backup {self.backup} of {self.at} is sound: {answer}"
+        which = "unencrypted text" if self.unread else "text"
         return (
-            f"Restored {self.backup} of {self.at} to {self.into}: {answer} Text that was erased "
-            f"since then is back{' unless it is encrypted' if self.unread else ''}: erase it again."
+            f"Restored {self.backup} to {self.into}: {answer} It is as the store was at {self.at}: "
+            f"if {which} was erased later, erase it again."
         )
 
 

@@ -90,7 +90,7 @@ def test_a_revised_block_gives_way_to_its_successor(noted: Shell) -> None:
 def test_a_forgotten_block_is_archived_and_an_erased_one_has_no_words(noted: Shell) -> None:
     first, second, _ = ids(noted)
     assert noted("forget", first[:8], "--json").document["action"] == "archived"
-    receipt = noted("erase", second[:8], "--json").document
+    receipt = noted("erase", second[:8], "--yes", "--json").document
     assert receipt["block_ids"] == [second]
     assert [noted("block", each, "--json").document["content"] for each in (first, second)] == [
         "Ines moved the demo to Thursday.",

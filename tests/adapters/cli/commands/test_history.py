@@ -36,6 +36,16 @@ def test_a_timeline_is_drawn_with_bars(changed: tuple[Shell, int]) -> None:
     assert f"{head(shell) + 1} events in " in shown.out
 
 
+def test_a_timeline_draws_no_empty_interval(changed: tuple[Shell, int]) -> None:
+    shell, _ = changed
+    bins = shell("timeline", "--bins", "200", "--json").document["bins"]
+    full = [each for each in bins if each["events"]]
+    assert 0 < len(full) < len(bins) == 200
+    assert shell("timeline", "--bins", "200").out.count("█") >= len(full)
+    drawn = [line for line in shell("timeline", "--bins", "200").out.splitlines() if "█" in line]
+    assert len(drawn) == len(full)
+
+
 def test_a_timeline_fits_into_a_terminal_of_eighty_columns(
     changed: tuple[Shell, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,6 +101,74 @@ def test_bytes_that_are_not_text_are_reported(shell: Shell, tmp_path: Path) -> N
     assert answer.error["detail"] == f"{path} is not UTF-8: byte 3 is 0xef"
 
 
+BROKEN: dict[str, tuple[bytes, str]] = {
+    "binary.txt": (b"a\0b", "is binary: byte 2 is 0x00"),
+    "broken.json": (b'{"a":', "is not JSON: Expecting value: line 1 column 6 (char 5)"),
+    "disguised.txt": (b"<!DOCTYPE html><p>a", "is HTML, which mnemic does not read"),
+    "latin.txt": ("naïve".encode("latin-1"), "is not UTF-8: byte 3 is 0xef"),
+    "page.html": (b"<p>a</p>", "is HTML, which mnemic does not read"),
+    "report.pdf": (b"%PDF-1.4", "is PDF, which mnemic does not read"),
+    "wide.txt": ("a".encode("utf-16"), "is not UTF-8 but UTF-16"),
+}
+"""Files that cannot be learned, and why."""
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A folder with two files that can be learned, and others."""
+    folder = tmp_path / "all"
+    written(folder / "a.md", "The gate opens at six.")
+    written(folder / "z.txt", "Rain on Tuesday.")
+    written(folder / "empty.md", " \n")
+    for name, (data, _) in BROKEN.items():
+        (folder / name).write_bytes(data)
+    for name in ("a.png", "b.png", "LICENSE", ".hidden.md"):
+        (folder / name).write_bytes(b"\x89PNG")
+    return folder
+
+
+def test_a_folder_is_learned_past_files_that_cannot_be(shell: Shell, mixed: Path) -> None:
+    answer = shell("ingest", str(mixed), "--json")
+    document = answer.document
+    assert (answer.exit, document["files"], document["created"]) == (1, 3 + len(BROKEN), 2)
+    assert {each["place"]: each["detail"] for each in document["refused"]} == {
+        str(mixed / name): detail for name, (_, detail) in BROKEN.items()
+    }
+    assert all(each["recovery"] for each in document["refused"])
+    assert document["skipped"] == [
+        {"place": str(mixed / "empty.md"), "reason": "empty"},
+        {"place": str(mixed), "reason": "files of other kinds: 2 .png, 1 LICENSE"},
+    ]
+
+
+def test_what_was_not_learned_is_shown_with_its_remedy(shell: Shell, mixed: Path) -> None:
+    shown = shell("ingest", str(mixed)).out
+    assert f"{mixed / 'page.html'} input-refused: is HTML, which mnemic does not read\n" in shown
+    assert shown.count("pandoc") == 1
+    assert f"Skipped {mixed / 'empty.md'}: empty.\n" in shown
+    assert f"Learned in 2 sessions: 2 new, {len(BROKEN)} refused.\n" in shown
+
+
+def test_a_folder_of_which_nothing_can_be_read_makes_no_store(
+    shell: Shell, mixed: Path, store: Path
+) -> None:
+    for name in ("a.md", "z.txt"):
+        (mixed / name).unlink()
+    assert shell("ingest", str(mixed)).exit == 1
+    assert shell("ingest", str(mixed), "--dry-run", "--json").document["created"] == 0
+    assert not store.exists()
+
+
+def test_one_file_of_several_may_be_missing(shell: Shell, mixed: Path) -> None:
+    answer = shell("ingest", str(mixed / "a.md"), str(mixed / "none.md"), "--json")
+    assert (answer.exit, answer.document["created"]) == (1, 1)
+    assert [each["code"] for each in answer.document["refused"]] == ["input-unreadable"]
+
+
+def test_a_format_that_is_named_is_believed(shell: Shell, mixed: Path) -> None:
+    assert shell("ingest", str(mixed / "page.html"), "--format", "text").exit == 0
+
+
 def test_the_order_of_dates_may_be_given(shell: Shell, tmp_path: Path) -> None:
     chat = written(tmp_path / "chat.txt", CHAT.replace("13/02", "12/02"))
     assert shell("ingest", chat, "--date-order", "mdy").exit == 0

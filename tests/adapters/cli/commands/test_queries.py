@@ -134,6 +134,38 @@ def test_the_log_shows_the_last_events_or_those_behind_a_block(noted: Shell) -> 
     assert kinds == ["block-learned", "blocks-promoted"]
 
 
+def test_the_history_of_a_block_is_found_by_its_short_id(noted: Shell) -> None:
+    first, second, _ = noted("blocks", "--json").document["items"]
+    noted("connect", first["id"], second["id"], "supports")
+    events = noted("history", second["id"][:8], "--json").out
+    assert [json.loads(line)["kind"] for line in events.splitlines()] == [
+        "block-learned",
+        "blocks-promoted",
+        "edge-connected",
+    ]
+    assert noted("history", "--of", second["id"][:8], "--json").out == events
+
+
+def test_the_text_for_a_prompt_is_printed_alone(noted: Shell) -> None:
+    text = noted("recall", "When is the demo?", "--json").document["text"]
+    assert "Ines moved the demo to Thursday." in text
+    alone = noted("recall", "When is the demo?", "--text")
+    assert (alone.exit, alone.out, alone.err) == (0, f"{text}\n", "")
+    past = noted("as-of", "--version", "8", "recall", "When is the demo?", "--text")
+    assert (past.exit, past.out) == (0, f"{text}\n")
+
+
+def test_the_text_of_an_answer_without_blocks_says_so(noted: Shell) -> None:
+    answer = noted("recall", "demo", "--where", "tags=none", "--text")
+    assert (answer.exit, answer.out) == (0, "Nothing in memory bears on this.\n")
+
+
+@pytest.mark.parametrize("option", ["--json", "--explain"])
+def test_a_text_alone_contradicts_other_forms(noted: Shell, option: str) -> None:
+    assert noted("recall", "demo", "--text", option).exit == 1
+    assert noted("as-of", "--version", "3", "recall", "demo", "--text", option).exit == 1
+
+
 def test_control_characters_are_replaced(shell: Shell) -> None:
     shell("learn", "red \x1b[31m alert\u202e\nand more")
     shown = shell("blocks").out

@@ -80,8 +80,57 @@ def test_an_ended_session_is_refused_with_a_recovery(shell: Shell, session: str)
     assert shell("session", "end", "--session", session).exit == 0
     failed = shell("learn", "Too late.", "--session", session, "--json")
     assert (failed.exit, failed.error["code"]) == (1, "session-state")
-    assert "unset MNEMIC_SESSION" in failed.error["recovery"]
+    assert failed.error["recovery"].startswith("Leave out --session, or begin one:")
     assert shell("blocks", "--json").document["items"] == []
+
+
+def test_a_shell_is_told_to_forget_the_session_that_it_has_ended(
+    shell: Shell, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMIC_SESSION", session)
+    ended = shell("session", "end")
+    assert ended.out.startswith(f"Session {session[:8]} ended at ")
+    assert ended.err == "unset MNEMIC_SESSION\n"
+
+
+@pytest.mark.parametrize("question", [("recall", "demo"), ("reference", "demo")])
+def test_one_may_ask_with_an_ended_session_in_the_environment(
+    shell: Shell, session: str, question: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shell("learn", "Ines moved the demo.", "--session", session).exit == 0
+    assert shell("session", "end", "--session", session).exit == 0
+    monkeypatch.setenv("MNEMIC_SESSION", session)
+    asked = shell(*question)
+    assert (asked.exit, "Ines moved" in asked.out) == (0, True)
+    assert asked.err.startswith(f"warning no session {session!r} is open: ")
+    assert asked.err.endswith("Run `unset MNEMIC_SESSION`.\n")
+    assert list(moments(shell))[-1]["session_id"] is None
+    told = shell("learn", "Too late.", "--json").error
+    assert (told["code"], told["recovery"][:26]) == ("session-state", "Run `unset MNEMIC_SESSION`")
+    assert shell(*question, "--session", session, "--json").error["code"] == "session-state"
+
+
+def test_an_empty_variable_names_no_session(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MNEMIC_SESSION", "")
+    assert shell("learn", "Ines moved the demo.").exit == 0
+
+
+def test_the_last_sessions_are_listed_with_those_that_are_open(shell: Shell, session: str) -> None:
+    second = shell("session", "start", "--json").document["session_id"]
+    assert shell("session", "end", "--session", session).exit == 0
+    listed = shell("session", "list", "--json").document["sessions"]
+    assert [(each["session_id"], each["ended"]) for each in listed] == [
+        (session, True),
+        (second, False),
+    ]
+    last = shell("session", "list", "--limit", "1").out
+    assert (session[:8] in last, second[:8] in last, "not ended" in last) == (False, True, True)
+    assert shell("session", "list", "--limit", "0", "--json").error["field"] == "limit"
+
+
+def test_before_the_first_session_there_is_none_to_list(noted: Shell) -> None:
+    assert noted("--space", "new", "learn", "Something.").exit == 0
+    assert noted("--space", "new", "session", "list").out == "There was no session yet.\n"
 
 
 def test_the_session_of_another_actor_is_refused(shell: Shell, session: str) -> None:

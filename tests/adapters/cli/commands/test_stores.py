@@ -57,6 +57,24 @@ def test_a_store_is_migrated_and_caught_up_with(
     assert heads[0] == heads[1]
 
 
+def test_the_spaces_of_a_store_are_listed(two: Shell, store: Path) -> None:
+    document = two("spaces", "--json").document
+    assert document["store"] == str(store)
+    names = [each["space"] for each in document["spaces"]]
+    assert names == sorted(names)
+    assert len(names) == 2
+    version = two("--space", names[1], "status", "--json").document["version"]
+    assert document["spaces"][1]["version"] == version
+    assert two("--space", names[1], "spaces").out.splitlines()[1] == (
+        f"* {names[1]}, version {version}"
+    )
+    assert "There is no space 'new' yet." in two("--space", "new", "spaces").out
+
+
+def test_a_store_that_is_not_there_has_no_spaces(shell: Shell) -> None:
+    assert shell("spaces", "--json").error["code"] == "store-failed"
+
+
 def test_some_spaces_can_be_named(two: Shell, store: Path, tmp_path: Path) -> None:
     one, other = str(tmp_path / "one.db"), str(tmp_path / "other.db")
     first = two("migrate", str(store), one, "work", "--json").document

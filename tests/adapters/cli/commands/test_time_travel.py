@@ -22,6 +22,18 @@ def revised(noted: Shell) -> Shell:
     return noted
 
 
+def test_an_hour_that_has_not_come_yet_is_refused(noted: Shell) -> None:
+    asked = (("status",), ("recall", "demo"), ("timeline",))
+    for query in asked:
+        failed = noted("as-of", "--hour", "99999", *query, "--json")
+        assert (failed.exit, failed.error["code"]) == (1, "point-out-of-range")
+        assert "hour 99999 has not come yet" in failed.error["detail"]
+    assert noted("fork", "later", "--hour", "99999", "--json").error["code"] == "point-out-of-range"
+    hour = noted("status", "--json").document["hour"]
+    assert noted("as-of", "--hour", f"{hour:.2f}", "status").exit == 0
+    assert noted("as-of", "--hour", str(hour), "status").exit == 0
+
+
 @pytest.mark.parametrize(
     "point", [["--version", "8"], ["--decision", "d9"], ["--at", "2999-01-01"], ["--hour", "0"]]
 )
@@ -105,7 +117,7 @@ def test_one_decision_or_all_must_be_named(revised: Shell, which: tuple[str, ...
 
 def test_a_decision_that_saw_erased_words_is_sealed_and_that_is_no_failure(revised: Shell) -> None:
     first = revised("blocks", "--limit", "1", "--json").document["items"][0]["id"]
-    revised("erase", first)
+    revised("erase", first, "--yes")
     noted = revised("replay", "d9", "--json")
     assert (noted.exit, noted.document["outcome"]) == (0, "sealed")
 

@@ -1,27 +1,35 @@
-"""Commands that write: learn, one or many, revise, erase-space, outcome."""
+"""Commands that write: learn, one or many, revise, erase, erase-space, outcome."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import shorten
+from typing import TYPE_CHECKING, Annotated, Any
 
 from attrs import evolve
+from cyclopts import Parameter
 
 from mnemic.adapters.cli.invocation.conditions import metadata as objects
 from mnemic.adapters.cli.invocation.conditions import scope as named
-from mnemic.adapters.cli.invocation.context import STANDARD_INPUT, Run
+from mnemic.adapters.cli.invocation.context import STANDARD_INPUT, Flag, Run
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.invocation.json_lines import Line, lines
 from mnemic.adapters.short_ids import full_id
 from mnemic.adapters.stores.addresses import told
+from mnemic.kernel.model.identity import short
 
 if TYPE_CHECKING:
+    from mnemic.adapters.inprocess import SyncMemory
     from mnemic.kernel.results import Refusal
 
 SOURCE = "cli"
 """The default source of what is learned here."""
+ERASE = "erase"
+"""What a person types to confirm."""
+TEXT_SHOWN = 60
+"""Characters of a text that is about to be erased."""
 
 
 def learn(
@@ -103,7 +111,7 @@ def learn_many(path: Path, /, *, command_id: str | None = None, run: Run) -> int
     """
     read = lines(path)
     lessons, refused = _lessons(read)
-    with run.memory(making=True) as memory:
+    with run.memory(making=True) as memory, run.progress("learning"):
         result = memory.learn_many(list(lessons.values()), command_id=command_id)
     positions = list(lessons)
     for refusal in result.refused:
@@ -175,6 +183,44 @@ def revise(
     return Exit.OK
 
 
+def erase(
+    *block_ids: Annotated[str, Parameter(required=True)],
+    yes: Flag = False,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Destroy the text and vectors of blocks for good, in the past too. You are asked first.
+
+    The log, its chain and the ids are kept. All are erased, or none if one of them is refused. To
+    take a block out of recall and keep it in the past, use `mnemic forget`.
+
+    Args:
+        block_ids: One or several blocks; the first 8 characters of their ids are enough.
+        yes: Do not ask; for a script.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        blocks = [full_id(memory, block_id) for block_id in block_ids]
+        if not yes:
+            run.confirm(
+                f"This destroys {_named(memory, blocks)} for good, in the past too.",
+                word=ERASE,
+                option="--yes",
+            )
+        run.show(memory.erase(blocks, command_id=command_id))
+    return Exit.OK
+
+
+def _named(memory: SyncMemory, blocks: Sequence[str]) -> str:
+    """Return what a person has to know of blocks that are about to be erased."""
+    if len(blocks) > 1:
+        return f"the texts of {len(blocks)} blocks"
+    (block,) = blocks
+    text = memory.block(block).content or ""
+    return f"the text of block {short(block)}, {shorten(text, TEXT_SHOWN, placeholder=' …')!r},"
+
+
 def erase_space(*, confirm: str | None = None, command_id: str | None = None, run: Run) -> int:
     """Destroy all texts of the space for good, in the past too; nothing can be learned after.
 
@@ -191,6 +237,7 @@ def erase_space(*, confirm: str | None = None, command_id: str | None = None, ru
                 f"This destroys all texts of space {run.space!r} in {told(run.path)} for good. "
                 "Nothing can be learned in it afterwards.",
                 word=run.space,
+                option="the name of the space with --confirm",
             )
         run.show(memory.erase_space(confirm or run.space, command_id=command_id))
     return Exit.OK

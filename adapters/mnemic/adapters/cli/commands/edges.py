@@ -76,7 +76,7 @@ def connects(path: Path, /, *, command_id: str | None = None, run: Run) -> int:
         run: The invocation.
     """
     read = lines(path)
-    with run.memory() as memory:
+    with run.memory() as memory, run.progress("connecting"):
         result = _connected(memory, [_parsed(line) for line in read], command_id)
     run.show(result, *(Text(plain(line)) for line in (*map(str, result.results), result.summary)))
     if not run.as_json:
@@ -119,7 +119,7 @@ def connect_by_query(
     """
     from mnemic.adapters.cli.render.tables import found
 
-    with run.memory() as memory:
+    with run.memory() as memory, run.progress("searching"):
         result = memory.connect_by_query(
             source,
             target,

@@ -173,7 +173,7 @@ def calibrate(*, command_id: str | None = None, run: Run) -> int:
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
-    with run.memory() as memory:
+    with run.memory() as memory, run.progress("calibrating"):
         result = memory.calibrate(command_id=command_id)
     run.show(result, Text(plain(result.summary)))
     return Exit.OK

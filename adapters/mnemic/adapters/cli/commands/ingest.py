@@ -15,6 +15,7 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import (
     Flag,
+    Invocation,
     Progress,
     Run,
     plain,
@@ -24,7 +25,7 @@ from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.render.ingest import Tally
 
 if TYPE_CHECKING:
-    from mnemic.adapters.importers import Item, Labels, Sitting
+    from mnemic.adapters.importers import Item, Labels, Reading, Sitting
     from mnemic.adapters.inprocess import SyncMemory
 
 BATCH = 500
@@ -62,9 +63,10 @@ def ingest(
     with content and, optionally, tags, category, author, thread, created_at, source, confidence,
     metadata, expires_at and zone.
 
-    A date that cannot be read counts as unknown; items that cannot be learned are reported with
-    their places, the others are learned, and the exit code is 1. Items already known are counted,
-    not learned again.
+    A date that cannot be read counts as unknown; files and items that cannot be learned are
+    reported with their reasons, the others are learned, and the exit code is 1. Items already known
+    are counted, not learned again. Empty files, and files of other kinds in a folder, are skipped.
+    HTML, PDF and documents of word processors have to be converted first.
 
     Active hours come from this machine's clock, not from the dates of what is learned: years of
     letters, ingested in a minute, are a minute of active time.
@@ -98,25 +100,64 @@ def ingest(
     how = importers.Reading(
         format=kind, labels=_checked(labels), date_order=date_order, conversation=conversation
     )
-    files = [file for path in paths for file in importers.files(path)]
-    sittings = [each for path, short in files for each in importers.read(path, how, called=short)]
-    if not sittings:
-        raise importers.InputRefused(
-            f"nothing to ingest: {', '.join(map(str, paths))} is empty",
-            recovery="Name files that are not empty.",
-        )
+    tally = Tally()
+    with run.progress("reading") as progress:
+        sittings = _read(paths, how, tally, progress)
     if dry_run:
-        return _dry_run(sittings, len(files), run)
+        return _dry_run(sittings, tally, run)
+    if not sittings:
+        return _report(tally, run)
     sessions = consolidate and not no_session and run.session is None
     with run.memory(making=True) as memory, run.progress("learning") as progress:
         size = sum(sitting.size for sitting in sittings)
-        learning = _Learning(memory, progress, size * 2 if consolidate else size)
+        learning = _Learning(memory, tally, progress, size * 2 if consolidate else size)
         for sitting in sittings:
             learning.learn(sitting, session=sessions)
         if consolidate and not sessions:
             learning.consolidate()
         status = memory.status()
-    tally = evolve(learning.tally, files=len(files), version=status.version, hour=status.hour)
+    tally.version, tally.hour = status.version, status.hour
+    return _report(tally, run)
+
+
+def _read(paths: Sequence[Path], how: Reading, tally: Tally, progress: Progress) -> list[Sitting]:
+    """Return the sittings of all files; of several, those that cannot be read are reported.
+
+    Raises:
+        InputRefused, InputUnreadable: There is one file, and it cannot be read; a folder has none;
+            or all are empty.
+    """
+    from mnemic.adapters import importers
+
+    files = [file for path in paths for file in importers.files(path)]
+    tally.files = len(files)
+    sittings: list[Sitting] = []
+    for number, (path, short) in enumerate(files):
+        progress(number, len(files))
+        try:
+            found = importers.read(path, how, called=short)
+        except (importers.InputRefused, importers.InputUnreadable) as error:
+            if len(files) == 1:
+                raise
+            detail = error.message.removeprefix(f"{path} ")
+            tally.refuse(str(path), error.code, detail, error.recovery)
+            continue
+        sittings += found
+        if not found:
+            tally.skip(str(path), "empty")
+    if not (sittings or tally.refused):
+        raise importers.InputRefused(
+            f"nothing to ingest: {', '.join(map(str, paths))} is empty",
+            recovery="Name files that are not empty.",
+        )
+    for path in paths:
+        if others := importers.left_out(path):
+            kinds = ", ".join(f"{count} {suffix}" for suffix, count in others.items())
+            tally.skip(str(path), f"files of other kinds: {kinds}")
+    return sittings
+
+
+def _report(tally: Tally, run: Invocation) -> int:
     run.show_document(tally.to_dict(), *tally.drawn())
     return Exit.REFUSED if tally.refused else Exit.OK
 
@@ -134,25 +175,25 @@ def _checked(labels: Labels) -> Labels:
 # --- a dry run --------------------------------------------------------------------------------
 
 
-def _dry_run(sittings: Sequence[Sitting], files: int, run: Run) -> int:
+def _dry_run(sittings: Sequence[Sitting], tally: Tally, run: Run) -> int:
     """Learn into a temporary memory, and show the items."""
     from mnemic.adapters.inprocess import SyncMemory
 
     heard = [evolve(sitting, items=list(sitting.items)) for sitting in sittings]
     with SyncMemory.open(":memory:") as memory:
-        learning = _Learning(memory, lambda *_: None, 0)
+        learning = _Learning(memory, tally, lambda *_: None, 0)
         for sitting in heard:
             learning.learn(sitting, session=False)
-    tally = evolve(learning.tally, files=files)
     items = [item for sitting in heard for item in sitting.items if item.lesson is not None]
     document = {
-        "files": files,
+        "files": tally.files,
         "sittings": len(heard),
         "created": tally.created,
         "duplicates": tally.duplicates,
         "undated": tally.undated,
         "items": [{"place": item.place, **(item.lesson or {})} for item in items],
         "refused": tally.refused,
+        "skipped": tally.skipped,
     }
     run.show_document(document, *_dry_run_items(items, tally))
     return Exit.REFUSED if tally.refused else Exit.OK
@@ -183,8 +224,8 @@ def _dry_run_items(items: Sequence[Item], tally: Tally) -> Iterator[RenderableTy
 class _Learning:
     """The ingestion into one memory, with its progress and its counts."""
 
-    def __init__(self, memory: SyncMemory, progress: Progress, steps: int) -> None:
-        self.tally = Tally()
+    def __init__(self, memory: SyncMemory, tally: Tally, progress: Progress, steps: int) -> None:
+        self.tally = tally
         self._memory = memory
         self._progress = progress
         self._steps = steps

@@ -244,7 +244,7 @@ def frontier(
     """
     from mnemic.adapters.cli.render import compositions as drawn
 
-    with run.looking() as known:
+    with run.looking() as known, run.progress("scoring"):
         found = known.frontier(mode=mode, tags=tag, limit=limit, size=size, decision=decision)
         waiting = 0 if decision or run.point else known.status().inbox
     run.show(found, *drawn.frontier(found, explained=explain))

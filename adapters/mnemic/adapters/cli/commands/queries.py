@@ -37,6 +37,7 @@ def recall(
     explore: float = 0.0,
     detail: Literal["core", "full"] = "full",
     explain: Flag = False,
+    text: Flag = False,
     command_id: str | None = None,
     run: Run,
 ) -> int:
@@ -64,10 +65,12 @@ def recall(
             backtests can measure what was missed; 0 to 1.
         detail: How much --json prints: core leaves out what only explains the answer.
         explain: Show what each signal adds to each score, and what was left out.
+        text: Print the prompt-ready text alone.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
-    with run.memory() as memory:
+    check_text(run, text=text, explain=explain)
+    with run.memory(asking=True) as memory, run.progress("recalling"):
         result = memory.recall(
             query,
             frame=frame,
@@ -82,7 +85,7 @@ def recall(
             explore=explore,
             command_id=command_id,
         )
-    show_recall(run, result, explain=explain, detail=detail)
+    show_recall(run, result, explain=explain, detail=detail, text=text)
     return Exit.OK
 
 
@@ -105,7 +108,7 @@ def reference(
     """
     from mnemic.adapters.cli.render import references
 
-    with run.memory() as memory:
+    with run.memory(asking=True) as memory, run.progress("weighing"):
         result = memory.deep_reference(query, depth=depth, record=record, command_id=command_id)
     drawn: list[RenderableType] = list(references.referenced(result))
     run.show(result, *drawn)
@@ -224,13 +227,14 @@ def log(*, after: int | None = None, limit: int = 50, of: str | None = None, run
     return _show_events(run, found)
 
 
-def history(*, of: str | None = None, limit: int = 50, run: Run) -> int:
+def history(of: str | None = None, *, limit: int = 50, run: Run) -> int:
     """List the last events, or those of one block: how it reached its present state.
 
     With --json each event is printed on its own line.
 
     Args:
-        of: Only those that changed this block or one of its edges.
+        of: Only those that changed this block or one of its edges; the first 8 characters of its id
+            are enough.
         limit: Maximum number of events, 1 to 1000.
         run: The invocation.
     """
@@ -264,13 +268,40 @@ def guide(name: str | None = None, /, *, run: Run) -> int:
     return Exit.OK
 
 
+def check_text(run: Invocation, *, text: bool, explain: bool) -> None:
+    """Refuse what contradicts ``--text``.
+
+    Raises:
+        FieldRefused: ``--json`` or ``--explain`` was given too.
+    """
+    if text and (run.as_json or explain):
+        raise FieldRefused(
+            "--text prints the text alone",
+            recovery="Leave out --json, which has it as text, and --explain.",
+            field="text",
+        )
+
+
 def show_recall(
-    run: Invocation, result: RecallResult, *, explain: bool, detail: Literal["core", "full"]
+    run: Invocation,
+    result: RecallResult,
+    *,
+    explain: bool,
+    detail: Literal["core", "full"],
+    text: bool,
 ) -> None:
-    """Show an answer, and why if asked; as JSON with as much detail as asked for."""
+    """Show an answer, and why if asked; as JSON with as much detail as asked for.
+
+    With *text* only its prompt-ready text is printed, unchanged; warnings go to standard error.
+    """
     from mnemic.adapters.cli.render import tables
     from mnemic.kernel.results import detailed
 
+    if text:
+        run.write_text(result.text)
+        for warning in result.warnings:
+            run.warn(warning)
+        return
     run.show(detailed(result, detail), *tables.recalled(result, explained=explain))
     if not run.as_json:
         for warning in result.warnings:

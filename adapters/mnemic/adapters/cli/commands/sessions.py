@@ -1,7 +1,10 @@
-"""Commands that begin and end sessions: session start and session end."""
+"""Commands on sessions: session start, session end, session list."""
 
 from __future__ import annotations
 
+import os
+from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -10,15 +13,19 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import Run, plain
 from mnemic.adapters.cli.invocation.failures import Exit
-from mnemic.kernel.errors import SessionState
+from mnemic.kernel.errors import FieldRefused, SessionState
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
-    from mnemic.kernel.results import SessionResult
+    from mnemic.adapters.inprocess.queries import Queries
+    from mnemic.kernel.results import SessionResult, SessionSpan
+
+PAGE = 1000
+"""Sessions that one query returns at most."""
 
 session = App(
     name="session",
-    help="Begin or end a session: active hours pass inside sessions only.",
+    help="Begin, end or list sessions: active hours pass inside sessions only.",
     version_flags=[],
     print_error=False,
     exit_on_error=False,
@@ -78,9 +85,43 @@ def end(*, command_id: str | None = None, run: Run) -> int:
                 recovery=f"Name one with --session or MNEMIC_SESSION; open: {known}.",
             )
         if ended is None:
-            ended = handle_of(run, memory).end_session(command_id=command_id)
+            with run.progress("consolidating"):
+                ended = handle_of(run, memory).end_session(command_id=command_id)
     run.show(ended)
+    if not run.as_json and os.environ.get("MNEMIC_SESSION") == ended.session_id:
+        run.remark("unset MNEMIC_SESSION")
     return Exit.OK
+
+
+@session.command(name="list")
+def list_(*, limit: int = 20, run: Run) -> int:
+    """List the last sessions, and which are open.
+
+    Args:
+        limit: Maximum number of sessions, from 1.
+        run: The invocation.
+    """
+    from mnemic.adapters.cli.render import history
+
+    if limit < 1:
+        raise FieldRefused(f"limit must be from 1, got {limit}", field="limit")
+    with run.looking() as known:
+        last = deque(_sessions(known), limit)
+    document = {"sessions": [each.to_dict() for each in last]}
+    drawn = history.sessions(last) if last else Text("There was no session yet.")
+    run.show_document(document, drawn)
+    return Exit.OK
+
+
+def _sessions(known: Queries) -> Iterator[SessionSpan]:
+    """Yield all sessions in the order of their starts."""
+    after = None
+    while True:
+        page = known.timeline(bins=1, after=after, limit=PAGE)
+        yield from page.sessions
+        after = page.next_after
+        if after is None:
+            return
 
 
 def _ended_before(memory: SyncMemory, command_id: str) -> SessionResult | None:

@@ -20,7 +20,7 @@ def analogies(block_id: str, /, *, limit: int = 10, run: Run) -> int:
     """
     from mnemic.adapters.cli.render import similarity
 
-    with run.looking() as known:
+    with run.looking() as known, run.progress("comparing"):
         found = known.analogies(full_id(known, block_id), limit=limit)
     run.show_all(found, similarity.analogies(found) if found else Text("No analogies."))
     return Exit.OK
@@ -52,7 +52,7 @@ def near_duplicates(*, run: Run) -> int:
     """
     from mnemic.adapters.cli.render import similarity
 
-    with run.looking() as known:
+    with run.looking() as known, run.progress("comparing"):
         found = known.near_duplicates()
     drawn = similarity.near_duplicates(found) if found else Text("No near-duplicates.")
     run.show_all(found, drawn)

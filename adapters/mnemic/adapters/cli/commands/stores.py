@@ -1,7 +1,8 @@
-"""Commands on a store as a whole, for its operator: migrate, backup, restore, salvage."""
+"""Commands on a store as a whole: spaces, migrate, backup, restore, salvage."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 from rich.text import Text
@@ -11,10 +12,37 @@ from mnemic.adapters.cli.invocation.context import (
     Invocation,
     Run,
     plain,
+    shown,
 )
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.invocation.options import SPACE
-from mnemic.kernel.errors import FieldRefused, StoreFailed
+from mnemic.kernel.errors import FieldRefused
+
+
+def spaces(*, run: Run) -> int:
+    """List the spaces of the store, and which one is in use.
+
+    Args:
+        run: The invocation.
+    """
+    from mnemic.adapters.stores.opening import open_store
+
+    run.check_is_there()
+    with closing(open_store(run.path, read_only=True, keys=run.keys)) as store:
+        heads = {name: store.log(name).head().version for name in sorted(store.spaces())}
+    document = {
+        "store": run.store,
+        "space": run.space,
+        "spaces": [{"space": name, "version": version} for name, version in heads.items()],
+    }
+    lines = [
+        f"{'*' if name == run.space else ' '} {shown(name)}, version {version}"
+        for name, version in heads.items()
+    ]
+    if run.space not in heads:
+        lines.append(f"There is no space {run.space!r} yet.")
+    run.show_document(document, *map(Text, lines))
+    return Exit.OK
 
 
 def migrate(source: str, target: str, /, *spaces: str, dry_run: Flag = False, run: Run) -> int:
@@ -75,12 +103,7 @@ def backup(to: Path, /, *, run: Run) -> int:
     """
     from mnemic.adapters.transfer.backup import backup as made
 
-    if not run.is_there():
-        raise StoreFailed(
-            f"there is no file {run.path}",
-            recovery="Name another with --db or MNEMIC_DB.",
-            path=str(run.path),
-        )
+    run.check_is_there()
     with run.progress("checking") as progress:
         result = made(run.path, to, progress=progress)
     run.show(result)
@@ -95,8 +118,9 @@ def restore(backup: Path, to: str | None = None, /, *, check: Flag = False, run:
     mnemic restore backups/monday.db --check
     ```
 
-    Text that was erased since the backup was made comes back with it, unless it was encrypted
-    with --keys: erase it again. Encrypted text is counted only, since that needs no keys.
+    A backup has the text that it had when it was made: what was erased after that is in it, and has
+    to be erased again, unless it was encrypted with --keys. Encrypted text is counted only, since
+    that needs no keys.
 
     Args:
         backup: What `mnemic backup` wrote, with its manifest next to it.

@@ -116,6 +116,7 @@ def recall(
     suggest: Flag = False,
     detail: Literal["core", "full"] = "full",
     explain: Flag = False,
+    text: Flag = False,
     run: Run,
 ) -> int:
     """Show what a recall would have returned at that point.
@@ -135,9 +136,11 @@ def recall(
         suggest: Name up to three pairs that were worth connecting.
         detail: How much --json prints: core leaves out what only explains the answer.
         explain: Show what each signal adds to each score, and what was left out.
+        text: Print the prompt-ready text alone.
         run: The invocation.
     """
-    with run.looking_back() as view:
+    queries.check_text(run, text=text, explain=explain)
+    with run.looking_back(quietly=text) as view:
         result = view.recall(
             query,
             frame=frame,
@@ -149,7 +152,7 @@ def recall(
             min_probability=min_probability,
             suggest=suggest,
         )
-    queries.show_recall(run, result, explain=explain, detail=detail)
+    queries.show_recall(run, result, explain=explain, detail=detail, text=text)
     return Exit.OK
 
 

@@ -174,7 +174,10 @@ def fork(
         decision: What a recorded recall read, like d45.
         run: The invocation.
     """
+    from mnemic.adapters.cli.invocation.opening import check_hour
+
     with run.memory(read_only=into is not None) as memory, run.progress("copying") as progress:
+        check_hour(memory, hour)
         result = memory.fork(
             name,
             into=None if into is None else address_of(into),

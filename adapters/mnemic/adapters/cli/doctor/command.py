@@ -39,9 +39,10 @@ def doctor(
     look: Annotated[tuple[Path, ...], Parameter(name="--look")] = (),
     run: Run,
 ) -> int:
-    """Check the installation, the store and every space of it; change nothing.
+    """Check the settings, the installation, the store and every space of it; change nothing.
 
-    Each line is ok, a warning or a problem, and says what to do. The chain of every space is
+    Settings are shown with their origin: an option, an environment variable or the default. Each
+    other line is ok, a warning or a problem, and says what to do. The chain of every space is
     verified, so a long log takes a while. Exit code 1 if there is a problem.
 
     Args:
@@ -54,15 +55,16 @@ def doctor(
         run: The invocation.
     """
     from mnemic.adapters.cli.doctor.findings import Diagnosis
+    from mnemic.adapters.cli.doctor.settings import settings
 
     if erased is not None:
         return _erased(run, erased, look)
     swept = tuple(_swept(run)) if sweep else ()
     if isinstance(run.path, Path):
         path = Path(os.path.realpath(run.path))
-        found = Diagnosis.of(str(path), (*_examined(run, path), *swept))
+        found = Diagnosis.of(str(path), (*settings(run), *_examined(run, path), *swept))
     else:
-        found = Diagnosis.of(run.store, (*_examined_server(run, run.path), *swept))
+        found = Diagnosis.of(run.store, (*settings(run), *_examined_server(run, run.path), *swept))
     run.show(found, *_drawn(found.findings), Text(found.summary, style="bold"))
     return Exit.REFUSED if found.problems else Exit.OK
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 
 from mnemic.adapters.cli.doctor.findings import About, Finding
+from mnemic.adapters.extras import pip_install
 
 GIVES = {
     "crypto": "texts encrypted with keys that are kept apart: mnemic --keys",
@@ -49,7 +50,7 @@ def _looked_at(extra: str, needed: list[str]) -> Finding:
         return _ABOUT.ok(
             what,
             f"not installed; it provides {gives}",
-            remedy=f"If you want that: pip install 'mnemic[{extra}]'",
+            remedy=f"If you want that: {pip_install(extra)}",
         )
     if extra == "hnsw":
         from mnemic.adapters.ann.library import obstacle

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,12 +74,19 @@ class Invocation(MemoryOptions):
 
     @contextmanager
     def memory(
-        self, *, making: bool = False, read_only: bool = False, warning: bool = True
+        self,
+        *,
+        making: bool = False,
+        read_only: bool = False,
+        asking: bool = False,
+        warning: bool = True,
     ) -> Generator[SyncMemory]:
         """Open the memory, for a ``with`` block.
 
         Args:
             making: Whether the file and the space are created if they do not exist.
+            asking: Whether the command only asks, although its answer may be recorded: then a
+                session of the environment that has ended is no reason to refuse.
             read_only: Whether nothing may be written; then a damaged log opens up to its damage.
             warning: Whether such damage is reported as a warning.
 
@@ -91,7 +98,11 @@ class Invocation(MemoryOptions):
         from mnemic.adapters.cli.invocation.opening import opened
 
         warn = self.warn if warning else None
-        with opened(self, making=making, read_only=read_only, warn=warn) as memory:
+        with ExitStack() as stack:
+            with self.progress("opening"):
+                memory = stack.enter_context(
+                    opened(self, making=making, read_only=read_only, asking=asking, warn=warn)
+                )
             yield memory
 
     @contextmanager
@@ -105,16 +116,23 @@ class Invocation(MemoryOptions):
                 yield view
 
     @contextmanager
-    def looking_back(self) -> Generator[SyncView]:
+    def looking_back(self, *, quietly: bool = False) -> Generator[SyncView]:
         """Open the memory at the point in the past, for a ``with`` block, and print that point.
+
+        Args:
+            quietly: Do not print it.
 
         Raises:
             FieldRefused: Not exactly one point in the past was named.
             PointOutOfRange, DecisionNotFound: There is no such point.
         """
+        from mnemic.adapters.cli.invocation.opening import check_hour
+
         with self.memory(read_only=True) as memory:
-            view = memory.as_of(**asdict(self.point or Point()))
-            if not self.as_json:
+            point = self.point or Point()
+            view = memory.as_of(**asdict(point))
+            check_hour(memory, point.hour)
+            if not (self.as_json or quietly):
                 answer = f"As of version {view.version}, {view.hour:.3f} active hours"
                 self.out.print(Text(answer, "bold"))
             yield view
@@ -144,6 +162,10 @@ class Invocation(MemoryOptions):
         """Print one JSON document on one line."""
         print(_json(document, self.out.encoding), file=self.out.file)
 
+    def write_text(self, text: str) -> None:
+        """Print a text that others will read, a model for example, as it is."""
+        print(text, file=self.out.file)
+
     def remark(self, sentence: str) -> None:
         """Print a remark for people on standard error."""
         self._print_aside(Text(plain(sentence), style="dim"))
@@ -171,26 +193,30 @@ class Invocation(MemoryOptions):
         """Print a sentence on standard error, wrapped only if that is a terminal."""
         self.err.print(sentence, soft_wrap=not self.err.is_terminal)
 
-    def confirm(self, sentence: str, *, word: str) -> None:
+    def confirm(self, sentence: str, *, word: str, option: str) -> None:
         """Ask a person to confirm an irreversible operation by typing a word.
 
         Args:
             sentence: What will be done.
             word: The word to type.
+            option: What a script gives instead.
 
         Raises:
             NotConfirmed: Something else was typed, or there is no interactive terminal.
         """
         if self.as_json or not (sys.stdin.isatty() and self.err.is_terminal):
-            raise NotConfirmed("it cannot be confirmed without a terminal")
+            raise NotConfirmed(
+                "it cannot be confirmed without a terminal",
+                recovery=f"Run it in a terminal, or give {option}.",
+            )
         self._print_aside(Text.assemble(("careful ", "bold yellow"), plain(sentence)))
         self.err.print(Text(f"Type {plain(word)} to continue: "), end="")
         if sys.stdin.readline().strip() != word:
-            raise NotConfirmed("it was not confirmed", recovery="Nothing was written.")
+            raise NotConfirmed("it was not confirmed")
 
     @contextmanager
     def progress(self, doing: str) -> Generator[Progress]:
-        """Show a progress bar on standard error during a ``with`` block; on a terminal only.
+        """Show a progress bar on standard error during a long ``with`` block; on a terminal only.
 
         Args:
             doing: A label of one or two words.
@@ -198,18 +224,10 @@ class Invocation(MemoryOptions):
         if self.as_json or not self.err.is_terminal:
             yield lambda *_: None
             return
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bars
+        from mnemic.adapters.cli.invocation.progress import LateBar
 
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
-        with Bars(*columns, console=self.err, transient=True) as bars:
-            task = bars.add_task(doing, total=None)
-            yield lambda done, todo: bars.update(task, completed=done, total=todo)
+        with LateBar(self.err, doing) as bar:
+            yield bar
 
 
 Run = Annotated[Invocation, Parameter(parse=False)]
@@ -241,6 +259,7 @@ def invocation(
     embedder: EmbedderName | None = None,
     counter: CounterName = "estimate",
     retriever: RetrieverName = "exact",
+    given: frozenset[str] = frozenset(),
     as_json: bool,
 ) -> Invocation:
     """Return an invocation on the standard streams, which replace characters they cannot encode."""
@@ -256,6 +275,7 @@ def invocation(
         embedder=embedder,
         counter=counter,
         retriever=retriever,
+        given=given,
         as_json=as_json,
     )
 

@@ -31,7 +31,7 @@ class NotConfirmed(Refused):
 
     code = "not-confirmed"
     status = 409
-    default_recovery = "Run it in a terminal, or give the name of the space with --confirm."
+    default_recovery = "Nothing was written."
 
 
 FAMILIES: tuple[tuple[type[MnemicError], Exit], ...] = (

@@ -19,9 +19,9 @@ from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import (
     FieldRefused,
     LogCorrupt,
+    PointOutOfRange,
     SessionState,
     SpaceNotFound,
-    StoreFailed,
 )
 
 if TYPE_CHECKING:
@@ -29,13 +29,24 @@ if TYPE_CHECKING:
 
 ACTOR = "cli"
 """The default actor in the log."""
+SESSION = "--session"
+"""The option that names a session."""
+UNSET = "Run `unset MNEMIC_SESSION`"
+"""What a shell has to do once the session that it has exported is over."""
+HOUR_ROUNDED = 0.01
+"""Active hours are shown with two decimals, and may be given as they are shown."""
 ASKED_ONCE = Graphs(always=True, least=1, builds=False)
 """Graphs for a process that asks a single question: used if they exist, never built."""
 
 
 @contextmanager
 def opened(
-    run: MemoryOptions, *, making: bool, read_only: bool, warn: Callable[[str], None] | None
+    run: MemoryOptions,
+    *,
+    making: bool,
+    read_only: bool,
+    asking: bool,
+    warn: Callable[[str], None] | None,
 ) -> Generator[SyncMemory]:
     """Open the memory of a command, for a ``with`` block.
 
@@ -43,7 +54,8 @@ def opened(
         run: The options that every command shares.
         making: Whether the file and the space are created if they do not exist.
         read_only: Whether nothing may be written; then a damaged log opens up to its damage.
-        warn: Called with a warning about such damage; None: no warning.
+        asking: Whether a session of the environment that is not open is left out, with a warning.
+        warn: Called with a warning about such damage or such a session; None: no warning.
 
     Raises:
         StoreFailed: There is no such file, no such server, or no store on it.
@@ -58,13 +70,8 @@ def opened(
             recovery="Name a file or a server with --db or MNEMIC_DB.",
             field="db",
         )
-    if not making and not run.is_there():
-        raise StoreFailed(
-            f"there is no file {run.path}",
-            recovery="Name another with --db or MNEMIC_DB, or let `mnemic ingest` or "
-            "`mnemic learn` create it.",
-            path=str(run.path),
-        )
+    if not making:
+        run.check_is_there()
     # A reading command needs no model for a new space.
     wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
     if not (making or read_only or is_file(run.path)):
@@ -84,9 +91,43 @@ def opened(
         ) as memory:
             if read_only and warn is not None:
                 _warn_of_damage(store.log(run.space), memory, warn)
-            yield memory if read_only else handle_of(run, memory)
+            if read_only:
+                yield memory
+                return
+            try:
+                handle = handle_of(run, memory)
+            except SessionState as error:
+                if not asking or SESSION in run.given:
+                    raise
+                handle = memory
+                if warn is not None:
+                    warn(f"{error.message}: this counts as no active time. {UNSET}.")
+            yield handle
     finally:
         store.close()
+
+
+def check_hour(memory: SyncMemory, hour: float | None) -> None:
+    """Refuse an hour that has not come yet.
+
+    The library evaluates decay at such an hour; in a shell it is a mistake, whose answer would look
+    like one about the past.
+
+    Raises:
+        PointOutOfRange: More active hours than have passed, allowing for how they are rounded.
+    """
+    if hour is None:
+        return
+    status = memory.status()
+    if hour > status.hour + HOUR_ROUNDED:
+        raise PointOutOfRange(
+            f"hour {hour:g} has not come yet: {status.hour:.2f} active hours have passed",
+            recovery=f"Name an hour up to {status.hour:.2f}; `mnemic timeline` shows what happened "
+            "when.",
+            point="hour",
+            asked=hour,
+            head=status.version,
+        )
 
 
 def handle_of(run: MemoryOptions, memory: SyncMemory) -> SyncMemory:
@@ -102,8 +143,8 @@ def handle_of(run: MemoryOptions, memory: SyncMemory) -> SyncMemory:
     except SessionState as error:
         raise SessionState(
             error.message,
-            recovery="Leave out --session and unset MNEMIC_SESSION, or begin one: `mnemic session "
-            "start`. Only the --actor that began a session can continue it.",
+            recovery=f"{'Leave out --session' if SESSION in run.given else UNSET}, or begin one: "
+            "`mnemic session start`. Only the --actor that began a session can continue it.",
             session_id=run.session,
         ) from None
 

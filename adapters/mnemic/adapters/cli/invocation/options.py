@@ -10,12 +10,31 @@ from attrs import frozen
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import Address, told
 from mnemic.adapters.tokens import CounterName
+from mnemic.kernel.errors import StoreFailed
 
 SPACE = "default"
 """The default space."""
+VALUED = frozenset(
+    {
+        "--db",
+        "--keys",
+        "--space",
+        "--actor",
+        "--session",
+        "--embedder",
+        "--tokens",
+        "--retriever",
+    }
+)
+"""Options of every command with a value."""
 RetrieverName = Literal["exact", "ann"]
 """How near vectors are found. ``auto`` would always be exact here: a process that asks a single
 question never recovers the time that loading the graphs takes."""
+
+
+def variable(option: str) -> str:
+    """Return the environment variable that an option of ``VALUED`` is read from without it."""
+    return f"MNEMIC_{option.removeprefix('--').upper()}"
 
 
 @frozen(kw_only=True)
@@ -37,6 +56,8 @@ class MemoryOptions:
     """How tokens are counted."""
     retriever: RetrieverName = "exact"
     """``ann``: by the graphs next to the file. None is ever built."""
+    given: frozenset[str] = frozenset()
+    """The options that were on the command line, like ``--space``."""
 
     def is_there(self) -> bool:
         """Return whether the file exists; always true for a server, which is not queried here."""
@@ -46,6 +67,20 @@ class MemoryOptions:
             return self.path.exists()
         except OSError:  # a name that no file can have
             return False
+
+    def check_is_there(self) -> None:
+        """Refuse to go on without the file.
+
+        Raises:
+            StoreFailed: There is none.
+        """
+        if not self.is_there():
+            raise StoreFailed(
+                f"there is no file {self.path}",
+                recovery="Name another with --db or MNEMIC_DB, or let `mnemic ingest` or "
+                "`mnemic learn` create it.",
+                path=str(self.path),
+            )
 
     @property
     def store(self) -> str:

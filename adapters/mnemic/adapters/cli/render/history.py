@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         EvidenceChange,
         PolicyStep,
         RevertResult,
+        SessionSpan,
         Timeline,
     )
 
@@ -57,6 +58,8 @@ def timeline(result: Timeline) -> Iterator[RenderableType]:
         right=("hours", "version", "sessions", "decisions", "events"),
     )
     for each in result.bins:
+        if not each.events:  # the hours show the gap; the JSON contains all bins
+            continue
         drawn.add_row(
             interval(each.from_hour, each.to_hour),
             "" if each.from_version is None else str(each.from_version),
@@ -67,14 +70,15 @@ def timeline(result: Timeline) -> Iterator[RenderableType]:
         )
     yield drawn
     if result.sessions:
-        yield _sessions(result)
+        yield sessions(result.sessions)
     if result.next_after is not None:
         yield Text(f"Continue with --after {result.next_after}.", style="dim")
 
 
-def _sessions(result: Timeline) -> Table:
+def sessions(spans: Iterable[SessionSpan]) -> Table:
+    """Draw sessions, one per line."""
     drawn = table("session", "versions", "hours", "started (UTC)", "events", right=("events",))
-    for each in result.sessions:
+    for each in spans:
         drawn.add_row(
             Text(short(each.session_id), style="cyan"),
             f"{each.start_version} - {each.end_version}",

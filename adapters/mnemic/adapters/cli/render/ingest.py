@@ -35,7 +35,9 @@ class Tally:
     hour: float = 0.0
     """Active hours after the ingestion."""
     refused: list[dict[str, str]] = Factory(list)
-    """Place, code, detail and recovery of each item that could not be learned."""
+    """Place, code, detail and recovery of each file or item that could not be learned."""
+    skipped: list[dict[str, str]] = Factory(list)
+    """Place and reason of what holds nothing to learn."""
 
     def count(self, item: Item, action: str) -> None:
         """Count an item that was learned, or known already."""
@@ -48,6 +50,10 @@ class Tally:
     def refuse(self, place: str, code: str, detail: str, recovery: str) -> None:
         """Record an item that could not be learned."""
         self.refused.append({"place": place, "code": code, "detail": detail, "recovery": recovery})
+
+    def skip(self, place: str, reason: str) -> None:
+        """Record a file that is empty, or that a folder holds besides."""
+        self.skipped.append({"place": place, "reason": reason})
 
     def to_dict(self) -> dict[str, Any]:
         """Return all counts as plain values."""
@@ -91,9 +97,17 @@ class Tally:
             yield Text(self.consolidated)
 
     def refusals(self) -> Iterator[Text]:
-        """Draw the refusals, up to the limit shown."""
+        """Draw the refusals and what was skipped, up to the limit shown."""
+        advised: set[str] = set()
         for refused in self.refused[:REFUSALS_SHOWN]:
             place, code, detail = (plain(refused[key]) for key in ("place", "code", "detail"))
             yield Text.assemble((place, "bold"), f" {code}: {detail}")
+            if (recovery := plain(refused["recovery"])) not in advised:
+                advised.add(recovery)
+                yield Text(f"  {recovery}", style="dim")
         if len(self.refused) > REFUSALS_SHOWN:
             yield Text(f"… and {len(self.refused) - REFUSALS_SHOWN} more; --json has them all.")
+        for skipped in self.skipped[:REFUSALS_SHOWN]:
+            yield Text(plain(f"Skipped {skipped['place']}: {skipped['reason']}."), style="dim")
+        if len(self.skipped) > REFUSALS_SHOWN:
+            yield Text(f"… and {len(self.skipped) - REFUSALS_SHOWN} more skipped.", style="dim")

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import Flag, Run
 from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.extras import pip_install
 from mnemic.kernel.errors import SpaceNotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def mcp(
     if find_spec("mcp") is None:
         raise Unavailable(
             "the MCP interface needs a package that is not installed",
-            recovery="Install it: pip install 'mnemic[mcp]'.",
+            recovery=f"Install it: {pip_install('mcp')}.",
         )
     read_only = read_only or scope == "read"
     made = make or (not read_only and _is_new(run))

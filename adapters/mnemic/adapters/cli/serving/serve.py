@@ -19,6 +19,7 @@ from mnemic.adapters.cli.invocation.context import (
     plain,
 )
 from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.extras import pip_install
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import Unavailable
 
@@ -76,7 +77,7 @@ def serve(
             separately. One that dies or whose interpreter hangs is replaced. Agents under /mcp get
             no protocol session.
         telemetry: Send a trace of each request to where the variables OTEL_* say; it contains no
-            text of a memory. It needs the extra: pip install 'mnemic[telemetry]'.
+            text of a memory. It needs the extra telemetry.
         quiet: Log no requests.
         run: The invocation.
     """
@@ -133,7 +134,7 @@ def _require_extra() -> None:
     if missing:
         raise Unavailable(
             f"serving needs {', '.join(missing)}",
-            recovery="Install it: pip install 'mnemic[http]'.",
+            recovery=f"Install it: {pip_install('http')}.",
         )
 
 

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from mnemic.adapters.extras import pip_install
 from mnemic.adapters.http.middleware.observation import ObservedRequest, Observer
 from mnemic.adapters.http.middleware.request_ids import REQUEST_ID
 from mnemic.adapters.remote.transport_errors import ExtraMissing
@@ -81,7 +82,7 @@ def provider(environment: Mapping[str, str] = os.environ) -> TracerProvider:
     except ImportError as error:
         raise ExtraMissing(
             f"traces need OpenTelemetry, and there is no {error.name}",
-            recovery="Install it: pip install 'mnemic[telemetry]'.",
+            recovery=f"Install it: {pip_install('telemetry')}.",
         ) from error
     named = environment.get("OTEL_SERVICE_NAME")
     made = TracerProvider(resource=Resource.create({} if named else {SERVICE_NAME: SERVICE}))

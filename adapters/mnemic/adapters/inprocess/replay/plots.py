@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, frozen
 
+from mnemic.adapters.extras import pip_install
 from mnemic.kernel.errors import FieldRefused, Unavailable
 from mnemic.kernel.results import Backtest, PolicyScore
 
@@ -81,7 +82,7 @@ def drawable(path: str | Path) -> Path:
     if find_spec("matplotlib") is None:
         raise Unavailable(
             "the package matplotlib, which draws, is not installed",
-            recovery="Install mnemic[plots], or use table and to_dict().",
+            recovery=f"Install it: {pip_install('plots')}; or use table and to_dict().",
             package="matplotlib",
         )
     return file
