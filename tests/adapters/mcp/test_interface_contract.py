@@ -24,12 +24,12 @@ class TestTools(InterfaceContract):
     lacks = frozenset(
         """
         export fork.into import_space last_learned_block_id last_recall_block_ids reembed
-        session_handle session session_block_ids
+        session_handle session session_block_ids to_markdown
         """.split()
     )
     """A remote client cannot name files on the server's machine, or models that are not named by a
-    text. Each connection has one session handle; the blocks that it touched are shown by a prompt
-    and listed as resources."""
+    text, and lists blocks page by page. Each connection has one session handle; the blocks that it
+    touched are shown by a prompt and listed as resources."""
 
     @pytest.fixture(autouse=True)
     def reach(self, portal: BlockingPortal) -> None:

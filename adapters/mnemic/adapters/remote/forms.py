@@ -85,10 +85,24 @@ class Filter:
     """In one of these threads."""
     metadata: Mapping[str, Any] | None = None
     """With these values under these keys."""
+    user: str | Sequence[str] | None = None
+    """Of one of these users, by the scope that they were learned in."""
+    agent: str | Sequence[str] | None = None
+    """Of one of these agents."""
+    run: str | Sequence[str] | None = None
+    """Of one of these runs."""
     since: Instant | None = None
     """Created at or after; blocks of unknown age do not match."""
     until: Instant | None = None
     """Created at or before."""
+    range: Mapping[str, Any] | None = None
+    """Of `confidence`, or of keys of `metadata`: `{from, to}`, both included."""
+    any: Sequence[Filter] | None = None
+    """At least one of these filters holds."""
+    all: Sequence[Filter] | None = None
+    """All of these filters hold."""
+    not_: Filter | None = None
+    """This filter does not hold."""
 
 
 @frozen(kw_only=True)
