@@ -9,11 +9,9 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.rendering import TRUSTED, cited, labelled, render_line
-from mnemic.kernel.results.shape import Refusal, Result, plural
+from mnemic.kernel.results.shape import NAMED_MAX, Refusal, Result, plural
 
 ACTIVE = "active"
-NAMED_MAX = 5
-"""Pairs of blocks that a summary names."""
 
 
 @frozen(kw_only=True, str=False)
