@@ -19,7 +19,8 @@ from mnemic.adapters.inprocess import SyncMemory
 NEVER = frozenset(
     """
     aiohttp certifi charset_normalizer cryptography fastmcp hnswlib httpcore httpx huggingface_hub
-    hypothesis idna litestar matplotlib mcp onnxruntime opentelemetry prometheus_client psycopg
+    hypothesis idna litestar matplotlib mcp numpy.ma numpy.random onnxruntime opentelemetry
+    prometheus_client psycopg
     pydantic pydantic_core pytest requests safetensors scipy starlette toml tomllib urllib3 uvicorn
     wordllama yaml
     """.split()
