@@ -130,10 +130,9 @@ def refused(operation: Operation) -> errors.Refused:
 
 
 UNENCODABLE = "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed"
-try:
+with pytest.raises(ValueError, match="JSON") as found:
     json.dumps({"a": float("nan")}, allow_nan=False)
-except ValueError as error:
-    NOT_JSON = str(error)  # Python 3.13 adds the value
+NOT_JSON = str(found.value)  # Python 3.13 adds the value
 NAMES = ("source", "category", "zone", "author", "thread")
 FIELDS: list[tuple[str, Operation, str]] = [
     ("content", learn(content=7), "content must be text, got int"),

@@ -117,7 +117,7 @@ def _payload(value: Json, annotation: Any) -> Payload | None:
 # Owners are stored next to a payload's bytes, not in them.
 
 
-def _is_worded(annotation: object) -> bool:
+def _is_worded(annotation: Any) -> bool:
     return annotation in WORDED
 
 
