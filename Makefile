@@ -2,8 +2,10 @@
 # Nothing is written outside this folder but pip's own cache.
 
 PYTHON ?= python3
-# An interpreter that is named gets an environment of its own: make test-core PYTHON=python3.13
-VENV := .venv$(if $(findstring command,$(origin PYTHON)),-$(notdir $(PYTHON)))
+# An interpreter that is named gets an environment of its own, called after its version, since the
+# paths of two may end alike: make test-core PYTHON=python3.13
+VENV := .venv$(if $(findstring command,$(origin PYTHON)),$(shell \
+  "$(PYTHON)" -c 'import sys; print("-%d.%d" % sys.version_info[:2])' 2>/dev/null || echo -none))
 BIN := $(VENV)/bin
 BASE := $(VENV)/base
 READY := $(VENV)/ready
@@ -29,7 +31,7 @@ IN_PARALLEL := --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --dur
 help: ## show this list
 	@echo "mnemic: make TARGET"
 	@awk -F ': .*## |: ## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Another interpreter: make PYTHON=python3.13 TARGET (3.11 or newer; its environment is .venv-python3.13)"
+	@echo "Another interpreter: make PYTHON=python3.13 TARGET (3.11 or newer; its environment is .venv-3.13)"
 
 setup: $(READY) ## make .venv and install mnemic with its tools
 

@@ -129,7 +129,7 @@ def use(memory: SyncMemory, recipe: Recipe) -> None:
     """Answer by *recipe* from now on. Hosts cannot choose one: it is that of the release."""
     shared = memory._shared_models  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     if shared.models.recipe is not recipe:
-        shared.models = evolve(shared.models, recipe=recipe)
+        shared.models = evolve(shared.models, recipe_name=recipe.name)
 
 
 # --- learning and asking --------------------------------------------------------------------

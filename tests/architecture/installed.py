@@ -1,7 +1,8 @@
 """Smoke test of an installation, run by its own interpreter outside of the checkout.
 
 It uses what the wheel brings and nothing else: the library, the command, the data files. ``make
-smoke`` runs it with a wheel, and with a wheel that pip made from the source distribution.
+smoke`` runs it with a wheel, and with a wheel that pip made from the source distribution, each in
+an environment of its own; ``test_wheel`` with both in a folder, under ``python -S``.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ from mnemic import SyncMemory
 
 LIMIT_S = 60.0
 """For one command."""
+INSTALLED = Path(mnemic.__file__).parents[1]
+"""The folder that it was installed into."""
 
 
 def command(folder: Path, *words: str) -> str:
     """Return what the installed command prints."""
-    program = Path(sys.executable).with_name("mnemic")
+    program = [str(Path(sys.executable).with_name("mnemic"))]
+    if sys.flags.no_site:
+        program = [sys.executable, "-S", str(INSTALLED / "bin" / "mnemic")]
     done = subprocess.run(
-        [str(program), *words], capture_output=True, check=True, cwd=folder, timeout=LIMIT_S
+        [*program, *words], capture_output=True, check=True, cwd=folder, timeout=LIMIT_S
     )
     return done.stdout.decode()
 
@@ -34,7 +39,7 @@ def main() -> None:
     Raises:
         AssertionError: Something of it is missing or comes from elsewhere.
     """
-    assert Path(mnemic.__file__).is_relative_to(sys.prefix), mnemic.__file__
+    assert [*mnemic.__path__] == [str(INSTALLED / "mnemic")], mnemic.__path__  # no checkout
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with SyncMemory.open(folder / "memory.db") as memory:
@@ -48,7 +53,7 @@ def main() -> None:
         assert "Thursday" in command(folder, "recall", "When is the demo?")
         assert '"sound": true' in command(folder, "verify", "--json")
         assert "learn" in command(folder, "--help")
-    sys.stdout.write(f"mnemic {version('mnemic')} works in {sys.prefix}\n")
+    sys.stdout.write(f"mnemic {version('mnemic')} works in {INSTALLED}\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,15 @@
-"""The wheel, as it would be installed."""
+"""The wheel and the source distribution, as they would be installed.
+
+The packages that mnemic needs are taken from the environment of the tests, without its editable
+installation: ``-S`` leaves out what ``.pth`` files add. ``make smoke`` also installs them.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -16,12 +22,18 @@ LAYERS = ("adapters", "kernel", "projections", "specs")
 
 
 @pytest.fixture(scope="module")
-def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Build the wheel, without build isolation or network, and list its files."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
-    subprocess.run([*command, "--directory", str(folder)], cwd=ROOT, check=True)
-    (wheel,) = folder.glob("*.whl")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel and the source distribution, without build isolation or network."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel_names(distributions: Path) -> list[str]:
+    """Return the names of the files in the wheel."""
+    (wheel,) = distributions.glob("*.whl")
     with ZipFile(wheel) as archive:
         return sorted(archive.namelist())
 
@@ -67,3 +79,21 @@ def test_the_wheel_carries_every_file_of_the_packages(wheel_names: list[str]) ->
 def test_the_wheel_brings_its_licence_and_the_command(wheel_names: list[str]) -> None:
     brought = {name.partition(".dist-info/")[2] for name in wheel_names}
     assert {"licenses/LICENSE", "entry_points.txt"} <= brought
+
+
+@pytest.mark.parametrize("kind", ["*.whl", "*.tar.gz"])
+def test_what_was_built_installs_and_works(distributions: Path, kind: str, tmp_path: Path) -> None:
+    (built,) = distributions.glob(kind)
+    offline = ["--no-index", "--no-deps", "--no-build-isolation", "--no-compile", "--quiet"]
+    pip = [sys.executable, "-m", "pip", "install", *offline, "--target", str(tmp_path), str(built)]
+    subprocess.run(pip, check=True)
+    found = os.pathsep.join([str(tmp_path), sysconfig.get_path("purelib")])
+    done = subprocess.run(
+        [sys.executable, "-S", "-P", str(ROOT / "tests/architecture/installed.py")],
+        env={**os.environ, "PYTHONPATH": found},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"works in {tmp_path}" in done.stdout

@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 from attrs import frozen
 
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.pronouns import languages_of
 
 Aggregate = Literal["summary", "list"]
@@ -39,7 +40,7 @@ def _phrases(*, summary: str, listing: str) -> Phrases:
 def _pattern(phrases: str) -> re.Pattern[str]:
     """Return a pattern of any of the *phrases*, which commas separate."""
     words = (re.escape(each.strip()).replace(r"\*", r"\w*") for each in phrases.split(","))
-    return re.compile(rf"\b(?:{'|'.join(words)})\b")
+    return late_pattern(rf"\b(?:{'|'.join(words)})\b")
 
 
 PHRASES: Final = {
@@ -79,8 +80,8 @@ PHRASES: Final = {
 }
 """By the codes of ``mnemic.kernel.pronouns.LANGUAGES``."""
 
-_UNSPACED_SUMMARY: Final = re.compile("总结|總結|概述|概括|摘要|概要|要約|まとめ")
-_UNSPACED_LIST: Final = re.compile(
+_UNSPACED_SUMMARY: Final = late_pattern("总结|總結|概述|概括|摘要|概要|要約|まとめ")
+_UNSPACED_LIST: Final = late_pattern(
     "多少|几个|幾個|几次|幾次|所有|列出|全部|一覧|いくつ|何回|すべて|全て"
 )
 

@@ -11,8 +11,9 @@ Recipes depend on this rule, so it is frozen with the recipes that use it.
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from mnemic.kernel.late_patterns import late_pattern
 
 WORDS: Final = 60
 """Words of a passage at most."""
@@ -20,10 +21,10 @@ REST: Final = 15
 """A last passage with fewer words is joined to the one before."""
 
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_ALONE: Final = re.compile(f"[{_UNSPACED}]")
-_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
-_BETWEEN: Final = re.compile(rf"(?<=[{_UNSPACED}]) (?=[{_UNSPACED}])")
-_SENTENCE: Final = re.compile(r"(?<=[.!?…])[\"')\]”’]*\s+|(?<=[。！？])|\n+")
+_ALONE: Final = late_pattern(f"[{_UNSPACED}]")
+_WORD: Final = late_pattern(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+_BETWEEN: Final = late_pattern(rf"(?<=[{_UNSPACED}]) (?=[{_UNSPACED}])")
+_SENTENCE: Final = late_pattern(r"(?<=[.!?…])[\"')\]”’]*\s+|(?<=[。！？])|\n+")
 
 
 def passages(text: str) -> list[str]:

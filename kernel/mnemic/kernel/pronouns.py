@@ -18,6 +18,8 @@ from typing import Final, Literal
 
 from attrs import frozen
 
+from mnemic.kernel.late_patterns import late_pattern
+
 Person = Literal["first", "second"]
 
 
@@ -92,13 +94,13 @@ LANGUAGES: Final = {
 }
 """By code, in the order in which equals are taken. English leaves out "us": it is a country too."""
 
-_HAN_FIRST: Final = re.compile("我|咱|俺")
-_HAN_SECOND: Final = re.compile("你|您")
-_KANA: Final = re.compile("[\u3040-\u30ff]")
-_JAPANESE_FIRST: Final = re.compile("私|わたし|わたくし|あたし|僕|ぼく|ボク|俺|おれ|我々|我が")
-_JAPANESE_SECOND: Final = re.compile("あなた|貴方|君は|君の|君が|きみ|お前")
+_HAN_FIRST: Final = late_pattern("我|咱|俺")
+_HAN_SECOND: Final = late_pattern("你|您")
+_KANA: Final = late_pattern("[\u3040-\u30ff]")
+_JAPANESE_FIRST: Final = late_pattern("私|わたし|わたくし|あたし|僕|ぼく|ボク|俺|おれ|我々|我が")
+_JAPANESE_SECOND: Final = late_pattern("あなた|貴方|君は|君の|君が|きみ|お前")
 
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = late_pattern(r"[^\W\d_]+")
 
 
 def person(question: str) -> Person | None:

@@ -36,6 +36,7 @@ from typing import Final
 from attrs import frozen
 
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.model.identity import short
 from mnemic.kernel.visible import HIDDEN
 
@@ -46,24 +47,24 @@ _BRACKETS: Final = "[\uff3b\u3010\u3014\u3016\u301a\u27e6\u2045\u2772\u298b\u298
 """The opening square bracket, and characters that look like it."""
 _NAMED: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _MEANT: Final = {"n": "\n", "r": "\r", "t": "\t"}
-_SPECIAL: Final = re.compile(rf"[\\{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
-_QUOTED: Final = re.compile(rf'[\\"\]{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}')
-_JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_UNQUOTED: Final = re.compile(rf"[{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
-_ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-f]{1,6})\}|(.))")
+_SPECIAL: Final = late_pattern(rf"[\\{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
+_QUOTED: Final = late_pattern(rf'[\\"\]{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}')
+_JSON_STRING: Final = late_pattern(r'"(?:[^"\\]|\\.)*"')
+_UNQUOTED: Final = late_pattern(rf"[{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
+_ESCAPE: Final = late_pattern(r"\\(?:u\{([0-9a-f]{1,6})\}|(.))")
 _LETTER: Final = "0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f"
 _WORD: Final = rf"[{_LETTER}](?:[{_LETTER}._@+-]*[{_LETTER}])?"
-_PLAIN_WORD: Final = re.compile(_WORD)
+_PLAIN_WORD: Final = late_pattern(_WORD)
 _RESERVED: Final = frozenset(
     "and by claims contradicted contradicts earlier erased lost written "
     "trusted vetted imported external untrusted quarantined inbox active archived".split()
 )
 """Words of the grammar and names of zones, which are quoted as labels."""
 _LABEL: Final = rf'(?:"(?:[^"\\]|\\.)*"|{_WORD})'
-_LABELS: Final = re.compile(rf"({_LABEL})(?: and |$)")
+_LABELS: Final = late_pattern(rf"({_LABEL})(?: and |$)")
 _DATE: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 STATUSES: Final = ("inbox", "active", "archived")
-_HEAD: Final = re.compile(
+_HEAD: Final = late_pattern(
     rf"\[(?P<id>{_LABEL})(?::(?P<passage>[0-9]{{1,9}}))?"
     rf"(?: (?P<zone>{_LABEL})(?:, written by (?P<actor>{_LABEL}))?)?"
     rf"(?:, (?P<status>{'|'.join(STATUSES)}))?"
@@ -72,7 +73,7 @@ _HEAD: Final = re.compile(
     rf"(?:, (?P<gone>erased|lost))?"
     rf"(?:, earlier, contradicted by (?P<against>{_LABEL}(?: and {_LABEL})*))?\] "
 )
-_DISPUTE: Final = re.compile(rf"\[({_LABEL})\] contradicts \[({_LABEL})\]")
+_DISPUTE: Final = late_pattern(rf"\[({_LABEL})\] contradicts \[({_LABEL})\]")
 
 
 @frozen(kw_only=True)

@@ -15,8 +15,9 @@ UTS 51 (emoji sequences).
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from mnemic.kernel.late_patterns import late_pattern
 
 _HIDDEN: Final = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
@@ -28,7 +29,7 @@ _SELECTORS: Final = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _SPACES: Final = " \xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _NO_BASE: Final = f"{_HIDDEN}{_JOINERS}{_SELECTORS}{_SPACES}"
 
-HIDDEN: Final = re.compile(
+HIDDEN: Final = late_pattern(
     f"[{_HIDDEN}]"
     f"|(?<![^{_NO_BASE}])[{_SELECTORS}]"
     f"|(?<![^{_HIDDEN}{_JOINERS}{_SPACES}])[{_JOINERS}]"

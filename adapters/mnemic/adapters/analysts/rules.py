@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.ports import Analysis, Passage
 
 HASHTAGS_MAX: Final = 8
@@ -35,7 +36,7 @@ OTHERS_WORDS: Final = "message"
 """The category of messages in a conversation."""
 
 STATEMENTS: Final = tuple(
-    (tag, re.compile(pattern, re.IGNORECASE))
+    (tag, late_pattern(pattern, re.IGNORECASE))
     for tag, pattern in (
         ("self/constraint", r"i (must (never|not|always)|am (never|not) (allowed|permitted) to) "),
         ("self/constraint", r"i refuse to "),
@@ -51,13 +52,13 @@ STATEMENTS: Final = tuple(
 )
 """How a statement begins, and what kind of principle it is. The first that matches counts."""
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_HASHTAG = re.compile(r"(?<![\w#&/.@'\"-])#([^\W\d_][\w-]{1,63})(?![\w/#=(])")
-_COLOUR = re.compile(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
+_CODE = late_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_HASHTAG = late_pattern(r"(?<![\w#&/.@'\"-])#([^\W\d_][\w-]{1,63})(?![\w/#=(])")
+_COLOUR = late_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
 _DIRECTIVES = frozenset(
     "define elif else endif error if ifdef ifndef include line pragma undef".split()
 )
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?= )")
+_SENTENCE_END = late_pattern(r"[.!?…][\"'”’)\]]*(?= )")
 
 
 class RulesAnalyst:

@@ -9,8 +9,8 @@ given the name of another. Nothing is unpickled, and no file holds a vector.
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 import struct
 import time
 from collections.abc import Iterable
@@ -123,7 +123,7 @@ class GraphFolder:
         body += [array.reshape(-1).view(np.uint8).data for array in arrays.values()]
         mode = self._checkpoint_directory.mode
         make(self.path, mode)
-        unfinished = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
+        unfinished = place.with_name(f"{place.name}.{os.urandom(4).hex()}{UNFINISHED}")
         try:
             draft(unfinished, (MAGIC, _seal(place, body), *body), mode)
             try:

@@ -6,7 +6,6 @@ end the process at its first instruction. So a child process tries it first.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -51,6 +50,8 @@ def is_installed(module: str) -> bool:
 
 def tried(program: str) -> str | None:
     """Return what is wrong with a trial, run in a child process; None if nothing is."""
+    import subprocess
+
     try:
         trial = subprocess.run(  # noqa: S603 - this interpreter, and a program of ours
             [sys.executable, "-I", "-c", program, *sys.path],

@@ -27,7 +27,6 @@ import mmap
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from io import BufferedReader
 from math import prod
@@ -301,6 +300,8 @@ def checked(file: BufferedReader, contents: Contents, *, threaded: bool) -> None
     """
     buffer = bytearray(STRETCH)
     if threaded and contents.length >= THREADED_FROM and hasattr(os, "preadv"):
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(THREADS) as threads:
             for _ in threads.map(lambda part: _check_at(file.fileno(), part), contents.parts):
                 pass

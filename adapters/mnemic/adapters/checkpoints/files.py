@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from filelock import lock_descriptor, unlock_descriptor
 
 from mnemic.adapters.checkpoints.file_locks import THE_FILE_ITSELF, erase, locked
 from mnemic.adapters.system.folders import (
@@ -116,7 +113,7 @@ class Folder:
         """
         make(self.path, mode)
         place = self.place(version)
-        unfinished = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
+        unfinished = place.with_name(f"{place.name}.{os.urandom(4).hex()}{UNFINISHED}")
         try:
             draft(unfinished, pieces, mode)
             try:
@@ -140,7 +137,7 @@ class Folder:
             OSError: The folder cannot be written, ...
         """
         make(self.path, mode)
-        place = self.path / f"{self._prefix}{secrets.token_hex(8)}{ARRAYS}"
+        place = self.path / f"{self._prefix}{os.urandom(8).hex()}{ARRAYS}"
         descriptor = os.open(place, _NEW, PRIVATE)
         try:
             if os.name == "posix":
@@ -224,6 +221,8 @@ def destroy(file: Path) -> bool:
 
 def _is_locked(file: Path) -> bool:
     """Return whether a file is being written; True if that cannot be found out."""
+    from filelock import lock_descriptor, unlock_descriptor
+
     try:
         with file.open("r+b") as draft:
             if lock_descriptor(draft.fileno(), blocking=False):

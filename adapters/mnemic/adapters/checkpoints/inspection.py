@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -11,10 +12,13 @@ from mnemic.adapters.checkpoints.array_file import Torn
 from mnemic.adapters.checkpoints.files import version_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Vault
 from mnemic.adapters.codec.vocabulary import vocabulary
+from mnemic.kernel import results
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.ports import Log
-from mnemic.kernel.results import Checkpoint
 from mnemic.projections.state.state import FOLD_VERSION
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Checkpoint
 
 
 @frozen
@@ -87,7 +91,7 @@ def looked_at(file: Path, log: Log, *, erased: int, thorough: bool = True) -> Ch
         found = Misfit("other-fold", str(error))
     except (Torn, OSError) as error:
         found = Misfit("torn", str(error))
-    return Checkpoint(
+    return results.Checkpoint(
         name=file.name,
         state="valid" if found is None else found.state,
         version=version_of(file) if origin is None else origin.version,

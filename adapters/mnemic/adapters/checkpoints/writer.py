@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mnemic.adapters.checkpoints import array_file, layout
 from mnemic.adapters.checkpoints.array_file import Torn
@@ -48,9 +48,11 @@ from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.system.folders import NO_ROOM
 from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreFull
 from mnemic.kernel.ports import Head, Log, Store
-from mnemic.kernel.results import Checkpoint
 from mnemic.projections.state.checkpoint import freeze, thaw
 from mnemic.projections.state.state import FOLD_VERSION, State
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Checkpoint
 
 TAIL_MIN = 5_000
 """Below it, replaying is too quick to be worth a file: about 50 ms."""
@@ -140,6 +142,8 @@ class CheckpointWriter:
         manifest = layout.described(file, vault_of(self._log))
         if misfit(file, manifest, self._log) is not None:
             return None
+        from concurrent.futures import ThreadPoolExecutor
+
         # Counting takes a tenth of the time of loading, and the store is idle meanwhile.
         with ThreadPoolExecutor(1) as threads:
             counted = threads.submit(payloads_misfit, manifest.origin, self._log)

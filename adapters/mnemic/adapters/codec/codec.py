@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -32,12 +32,27 @@ class _Reading(NamedTuple):
     """Fields that contain a mark, themselves or in a part of them."""
     marked_keys: tuple[bytes, ...]
     """The same as keys of a body: an event without any of them names no payload."""
-    structured: Callable[[dict[str, Any], type], Event]
+
+
+class _Readings(dict[str, _Reading]):
+    """What is needed to read each topic, found out when it is first read or written."""
+
+    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+        super().__init__()
+        self._kinds = kinds
+
+    def __missing__(self, topic: str) -> _Reading:
+        kind = self._kinds[topic]
+        where = places(kind.event)
+        marked = frozenset(name for name, _ in where.of)
+        keys = tuple(b'"%b":' % name.encode() for name in sorted(marked))
+        return self.setdefault(topic, _Reading(kind, where, marked, keys))
 
 
 class Codec:
     """Translates recorded events to records with payload rows, and back.
 
+    Its functions for a kind of event are generated when that kind is first read or written.
     Stateless apart from its entropy: one codec serves any number of logs and threads.
 
     Args:
@@ -50,16 +65,7 @@ class Codec:
         self._registry = Registry() if registry is None else registry
         self._converter = converter()
         self._shortcuts = Shortcuts(self._registry)
-        self._readings = {
-            topic: _Reading(
-                kind,
-                where := places(kind.event),
-                marked := frozenset(name for name, _ in where.of),
-                tuple(b'"%b":' % name.encode() for name in sorted(marked)),
-                self._converter.get_structure_hook(kind.event),
-            )
-            for topic, kind in self._registry.kinds.items()
-        }
+        self._readings = _Readings(self._registry.kinds)
 
     def encode(self, recorded: Recorded) -> tuple[Record, tuple[PayloadRow, ...]]:
         """Return the record for *recorded* and the rows of its payloads, by slot.
@@ -167,12 +173,13 @@ class Codec:
                 reading.places.swap(around["e"], opened)
                 opened.finish()
                 missing = opened.missing
+            event: Event = self._converter.structure(around["e"], reading.kind.event)
             recorded = Recorded(
                 version=record.version,
                 active_us=around["h"],
                 recorded_us=around["t"],
                 command_id=around["c"],
-                event=reading.structured(around["e"], reading.kind.event),
+                event=event,
                 actor=around.get("a", envelope.AGENT),
                 session_id=around.get("s"),
             )
@@ -225,8 +232,7 @@ class Codec:
         return found
 
     def _reading(self, record: Record) -> _Reading:
-        reading = self._readings.get(record.topic)
-        if reading is None:
+        if record.topic not in self._registry.kinds:
             if not is_topic(record.topic):
                 raise LogCorrupt(
                     f"event {record.version} is {record.topic!r:.100}, which is no kind of event",
@@ -238,7 +244,7 @@ class Codec:
                 version=record.version,
                 topic=record.topic,
             )
-        return reading
+        return self._readings[record.topic]
 
 
 class _Opened:

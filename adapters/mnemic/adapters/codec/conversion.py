@@ -1,6 +1,7 @@
 """Events and payloads to JSON values and back.
 
-cattrs generates the functions, from the annotations of the kernel's classes. Its configuration:
+cattrs generates the functions, from the annotations of the kernel's classes, each when it is first
+needed: a process that opens a memory reads few kinds of events. Its configuration:
 fields equal to their default are left out; an unknown field is an error; a text is a text and a
 number a number, nothing is coerced; payloads pass through unchanged, since marks replace them in a
 body (``payload_positions``); most numbers of a recall are packed (``packing``).
@@ -45,6 +46,8 @@ NUMBERS = "numbers"
 
 Json = Any
 """What a body may hold: any JSON value."""
+Read = Callable[[Any, Any], Any]
+Write = Callable[[Any], dict[str, Json]]
 
 
 @cache
@@ -56,9 +59,10 @@ def converter() -> Converter:
     made.register_structure_hook_factory(_is_tuple, _tuple_hook)
     made.register_structure_hook_func(_is_payload, _payload)
     made.register_unstructure_hook_func(_is_payload, _same)
-    for worded in WORDED:
-        _register_worded(made, worded)
-    _register_recall(made)
+    made.register_unstructure_hook_factory(_is_worded, _worded_writer)
+    made.register_structure_hook_factory(_is_worded, _worded_reader)
+    made.register_unstructure_hook_factory(_is_recall, _recall_writer)
+    made.register_structure_hook_factory(_is_recall, _recall_reader)
     return made
 
 
@@ -110,25 +114,41 @@ def _payload(value: Json, annotation: Any) -> Payload | None:
     raise TypeError(f"{value!r:.40} is not a payload")
 
 
-def _register_worded(made: Converter, worded: type[Payload]) -> None:
-    """Owners are stored next to a payload's bytes, not in them."""
-    write = make_dict_unstructure_fn(worded, made, True, of=override(omit=True))  # noqa: FBT003
-    read = make_dict_structure_fn(worded, made, of=override(struct_hook=_same))
-    made.register_unstructure_hook(worded, write)
-    made.register_structure_hook(worded, read)
+# Owners are stored next to a payload's bytes, not in them.
+
+
+def _is_worded(annotation: Any) -> bool:
+    return annotation in WORDED
+
+
+def _worded_writer(worded: type[Payload], made: Converter) -> Write:
+    return make_dict_unstructure_fn(worded, made, True, of=override(omit=True))  # noqa: FBT003
+
+
+def _worded_reader(worded: type[Payload], made: Converter) -> Read:
+    return make_dict_structure_fn(worded, made, of=override(struct_hook=_same))
 
 
 # --- recalls ------------------------------------------------------------------------------------
 
 
-def _register_recall(made: Converter) -> None:
+def _is_recall(annotation: object) -> bool:
+    return annotation is RecallRecorded
+
+
+def _recall_writer(_: object, made: Converter) -> Write:
     aside: Any = {name: override(omit=True) for name in PACKED}
-    ready: Any = {name: override(struct_hook=_same) for name in PACKED}
     write_rest = make_dict_unstructure_fn(RecallRecorded, made, True, **aside)  # noqa: FBT003
-    read_all = make_dict_structure_fn(RecallRecorded, made, **ready)
 
     def write(recall: RecallRecorded) -> dict[str, Json]:
         return {**write_rest(recall), NUMBERS: pack(recall)}
+
+    return write
+
+
+def _recall_reader(_: object, made: Converter) -> Read:
+    ready: Any = {name: override(struct_hook=_same) for name in PACKED}
+    read_all = make_dict_structure_fn(RecallRecorded, made, **ready)
 
     def read(raw: dict[str, Json], _: object) -> RecallRecorded:
         rest = dict(raw)
@@ -139,5 +159,4 @@ def _register_recall(made: Converter) -> None:
             )
         return read_all({**rest, **numbers}, RecallRecorded)
 
-    made.register_unstructure_hook(RecallRecorded, write)
-    made.register_structure_hook(RecallRecorded, read)
+    return read

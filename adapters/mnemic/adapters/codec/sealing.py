@@ -16,7 +16,7 @@ from hashlib import blake2b
 import orjson
 
 from mnemic.adapters.codec.compiled_readers import Open, Readers
-from mnemic.adapters.codec.conversion import WORDED, converter
+from mnemic.adapters.codec.conversion import converter
 from mnemic.adapters.codec.fast_construction import draft
 from mnemic.kernel.errors import KeysMissing
 from mnemic.kernel.model.identity import BLOCK_ID_LENGTH
@@ -74,8 +74,7 @@ class Sealer:
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
-        worded = converter()
-        self._written = {kind: worded.get_unstructure_hook(kind) for kind in WORDED}
+        self._converter = converter()
 
     def seal(self, payload: Payload, *, version: int, slot: int) -> tuple[str, PayloadRow]:
         """Return the mark for *payload* and the row that keeps its bytes.
@@ -111,7 +110,7 @@ class Sealer:
             case Salt():
                 return payload.value
             case _:
-                return orjson.dumps(self._written[type(payload)](payload))
+                return orjson.dumps(self._converter.unstructure(payload))
 
 
 def opener(payload: type[Payload]) -> Open:

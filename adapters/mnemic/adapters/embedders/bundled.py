@@ -2,8 +2,8 @@
 
 No code of that package runs, since importing it would load pydantic, requests and its own logging,
 and nothing is ever downloaded: the table of vectors is mapped into memory, and ``tokenizers`` reads
-the vocabulary. Texts are pooled one by one, so that one very long text does not pad its whole batch
-to its own length.
+the vocabulary, as soon as there is more to read than a few short texts. Texts are pooled one by
+one, so that one very long text does not pad its whole batch to its own length.
 
 A text's vector is the mean of its tokens' rows, added in order. It does not depend on the batch
 that the text came in, and is bit-equal on all machines with IEEE float32.
@@ -22,9 +22,10 @@ from typing import Any, Final
 
 import numpy as np
 import orjson
-from attrs import frozen
+from attrs import define, field
 from numpy.typing import NDArray
 
+from mnemic.adapters.embedders.short_texts import ShortTexts, is_short
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.projections.lexical.languages.words import content
@@ -35,6 +36,8 @@ _loading = Lock()
 _WEIGHTS: Final = f"weights/l2_supercat_{DIMENSION}.safetensors"
 _VOCABULARY: Final = "tokenizers/l2_supercat_tokenizer_config.json"
 _TENSOR: Final = "embedding.weight"
+SHORT_TEXTS: Final = 8
+"""So many of a process are read without the library; loading it costs as much as 200 of them."""
 _LENGTH_SIZE: Final = 8
 """Bytes in front of the header of a safetensors file; they hold its length."""
 
@@ -61,7 +64,7 @@ class BundledEmbedder:
         Raises:
             Unavailable: The package or a file of it is missing.
         """
-        _model()
+        _model().library()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, shape (len(texts), 256), not normalised.
@@ -94,17 +97,32 @@ class BundledEmbedder:
         return row
 
 
-@frozen
+@define
 class _Model:
     vectors: NDArray[np.float16]
     """One row per token of the vocabulary, mapped from the file."""
-    tokeniser: Any
-    """A ``tokenizers.Tokenizer`` that neither pads nor truncates."""
+    _library: Any = field(default=None, init=False)
+    """A ``tokenizers.Tokenizer``; None: it has not been needed yet."""
+    _short: ShortTexts | None = field(default=None, init=False)
+    _read: int = field(default=0, init=False)
+    """How many texts were read, at least: concurrent threads may count as one."""
 
     def tokens(self, texts: list[str]) -> list[list[int]]:
         """Return the token numbers of each text."""
-        encoded = self.tokeniser.encode_batch(texts, add_special_tokens=False)
+        self._read += len(texts)
+        if self._library is None and self._read <= SHORT_TEXTS and all(map(is_short, texts)):
+            short = self._short or ShortTexts.read(_folder() / _VOCABULARY)
+            self._short = short  # another thread may drop it
+            return [short.tokens(text) for text in texts]
+        encoded = self.library().encode_batch(texts, add_special_tokens=False)
         return [encoding.ids for encoding in encoded]
+
+    def library(self) -> Any:
+        """Return the ``tokenizers.Tokenizer``, which neither pads nor truncates; loaded once."""
+        with _loading:
+            if self._library is None:
+                self._library, self._short = _tokeniser(), None
+            return self._library
 
 
 @cache
@@ -144,6 +162,10 @@ def _model() -> _Model:
 @cache
 def _loaded() -> _Model:
     _digest()  # the files are there
+    return _Model(_mapped_table(_folder() / _WEIGHTS))
+
+
+def _tokeniser() -> Any:
     from tokenizers import Tokenizer
 
     tokeniser = Tokenizer.from_file(str(_folder() / _VOCABULARY))
@@ -151,7 +173,7 @@ def _loaded() -> _Model:
     tokeniser.no_truncation()
     # Its cache holds whole texts, beyond their erasure; without word boundaries it saves no time.
     tokeniser.model._resize_cache(0)  # noqa: SLF001 - there is no other way to empty it
-    return _Model(_mapped_table(_folder() / _WEIGHTS), tokeniser)
+    return tokeniser
 
 
 def _mapped_table(path: Path) -> NDArray[np.float16]:

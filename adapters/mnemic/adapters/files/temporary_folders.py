@@ -20,8 +20,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import lock_descriptor, unlock_descriptor
-
 from mnemic.adapters.system.folders import PRIVATE
 from mnemic.kernel.errors import StoreBusy
 
@@ -114,6 +112,8 @@ def _locked(lock: Path) -> Generator[None]:
 
 
 def _take(descriptor: int) -> bool:
+    from filelock import lock_descriptor
+
     try:
         return lock_descriptor(descriptor, blocking=False)
     except OSError:
@@ -122,6 +122,8 @@ def _take(descriptor: int) -> bool:
 
 def _is_taken(lock: Path) -> bool:
     """Return whether a lock is held; True if that cannot be found out."""
+    from filelock import lock_descriptor, unlock_descriptor
+
     try:
         descriptor = os.open(lock, os.O_RDWR)
     except OSError:

@@ -13,9 +13,8 @@ from attrs import evolve
 from mnemic.adapters.ann.graphs import Retriever
 from mnemic.adapters.checkpoints.directory import Wanted
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
-from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
-from mnemic.adapters.inprocess.engine.commands import Command, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome, Progress
 from mnemic.adapters.inprocess.engine.opening import open_space
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.id_arguments import completes_short_ids
@@ -32,7 +31,6 @@ from mnemic.adapters.inprocess.operations.references import ReferenceOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.registry import implements_operations, operation
-from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
 from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.space import (
@@ -64,12 +62,11 @@ from mnemic.kernel.ports import (
     Store,
     TokenCounter,
 )
-from mnemic.kernel.results import CurateResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
-    from mnemic.kernel.results import SessionResult, Status, Verification
+    from mnemic.kernel.results import CurateResult, SessionResult, Status, Verification
 
 EARLY_ALERT = "this is the state before version"
 """Beginning of the alert of a log that was opened read-only and cannot be read to its end."""
@@ -290,6 +287,7 @@ class SyncMemory(
 
     def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:
         from mnemic.adapters.inprocess.replay.reevaluation import versions
+        from mnemic.adapters.inprocess.results import contradictions, replacements
         from mnemic.kernel.results import SessionResult
 
         space = self._space
@@ -323,6 +321,7 @@ class SyncMemory(
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Archive what faded, admit pending connections, and reinforce what matters."""
         from mnemic.kernel.decisions.curating import decide_curate
+        from mnemic.kernel.results import CurateResult
 
         outcome = self._open().prepared(Command("curate", {}, command_id), decide_curate)
         event = first_of(outcome.events, Curated)

@@ -12,25 +12,17 @@ from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.id_arguments import completes_short_ids
 from mnemic.adapters.inprocess.queries import Queries
-from mnemic.adapters.inprocess.recall import decision_records, recalling
+from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.system.days import day_or_instant
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
-from mnemic.kernel.results import Detail, RecallResult, checked_detail, detailed
 from mnemic.kernel.scope import checked_scope
 from mnemic.kernel.timestamps import instant, iso
 from mnemic.projections.references import DEPTH
-from mnemic.projections.retrieval import recorded_recalls
-from mnemic.projections.retrieval.request import (
-    Request,
-    answer,
-    asker,
-    within_scope,
-)
 from mnemic.projections.view import View, as_of
 
 if TYPE_CHECKING:
-    from mnemic.kernel.results import DeepReference
+    from mnemic.kernel.results import DeepReference, Detail, RecallResult
 
 
 class AtPoint(Protocol):
@@ -128,6 +120,10 @@ class SyncView(Queries):
         Raises:
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
+        from mnemic.adapters.inprocess.recall import recalling
+        from mnemic.kernel.results import checked_detail, detailed
+        from mnemic.projections.retrieval.request import Request, answer, asker, within_scope
+
         scope, detail = {**self._scope, **checked_scope(scope)}, checked_detail(detail)
         request = Request(
             query=query,
@@ -219,6 +215,8 @@ def view_at(
     now_us = instant("now", now)
     state = space.snapshot().state
     if decision is not None:
+        from mnemic.projections.retrieval import recorded_recalls
+
         event = decision_records.decision(space, decision)[1]
         return recorded_recalls.view_of(state, event, now_us)
     active_us = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
 from itertools import count
 
 
@@ -12,7 +12,7 @@ class SystemEntropy:
 
     def token(self, size: int) -> bytes:
         """Return *size* fresh bytes."""
-        return secrets.token_bytes(size)
+        return os.urandom(size)
 
 
 class SeededEntropy:

@@ -10,8 +10,6 @@ from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
-from filelock import lock_descriptor
-
 SLUG_MAX = 24
 MARK_BYTES = 6
 PRIVATE = 0o600
@@ -97,6 +95,8 @@ def draft(file: Path, pieces: Iterable[memoryview | bytes], mode: int) -> None:
     with os.fdopen(os.open(file, _NEW, PRIVATE), "wb") as written:
         if os.name == "posix":
             os.fchmod(written.fileno(), mode)
+        from filelock import lock_descriptor
+
         with suppress(OSError):  # some file systems have no locks; then nothing is swept, either
             lock_descriptor(written.fileno(), blocking=False)  # until it is closed
         for piece in pieces:

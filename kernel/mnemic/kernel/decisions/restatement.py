@@ -10,7 +10,6 @@ Source: DOMAIN section 3.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
@@ -18,6 +17,7 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.texts import Erased
 from mnemic.kernel.model.vectors import cosines_among
@@ -36,7 +36,7 @@ SUPERSEDING: Final = ("same", "extends")
 """Relations that supersede, the stronger first."""
 CONTRADICTS: Final = "contradicts"
 NOTHING_SAID: Final = Statement.of("")
-_WORD: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]|[^\\W\u3040-\u30ff\u3400-\u9fff]+")
+_WORD: Final = late_pattern("[\u3040-\u30ff\u3400-\u9fff]|[^\\W\u3040-\u30ff\u3400-\u9fff]+")
 
 
 @frozen(kw_only=True)

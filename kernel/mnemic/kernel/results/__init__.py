@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mnemic.kernel.late_exports import late_export
-from mnemic.kernel.results.shape import Refusal, Result, ResultList, plural, unit
+from mnemic.kernel.results.shape import NAMED_MAX, Refusal, Result, ResultList, plural, unit
 
 if TYPE_CHECKING:
     from mnemic.kernel.results.backtests import (
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Window,
     )
     from mnemic.kernel.results.blocks import (
-        NAMED_MAX,
         Block,
         ConsolidateResult,
         ContradictedPair,

@@ -9,11 +9,16 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.rendering import TRUSTED, cited, labelled, render_line
-from mnemic.kernel.results.shape import Listing, Refusal, Result, plural, reasons
+from mnemic.kernel.results.shape import (
+    NAMED_MAX,
+    Listing,
+    Refusal,
+    Result,
+    plural,
+    reasons,
+)
 
 ACTIVE = "active"
-NAMED_MAX = 5
-"""Pairs of blocks that a summary names."""
 
 
 @frozen(kw_only=True, str=False)

@@ -14,6 +14,8 @@ from mnemic.kernel.html_tables import paragraph, table_of_fields, table_of_rows
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.rendering import on_one_line, quoting
 
+NAMED_MAX: Final = 5
+"""Of each kind, such as pairs of blocks, that a summary or a message names."""
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 """Types of most field values, which need no conversion."""
 REASONS_MAX: Final = 3

@@ -17,6 +17,7 @@ import re
 import unicodedata
 from typing import Final
 
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.statements.vocabulary import LEAD_FOLLOWERS
 
 BREAK: Final = "␤"
@@ -39,13 +40,15 @@ _CHARACTERS: Final = (
     # Soft hyphen, byte order mark, word joiner, directional marks, and variation selectors.
     | dict.fromkeys((0xAD, 0xFEFF, 0x2060, 0x200E, 0x200F, 0x61C, 0xFE0E, 0xFE0F))
 )
-_CJK_BORDERS: Final = re.compile(
+_CJK_BORDERS: Final = late_pattern(
     rf"(?<=[{_CJK}])(?=\w)|(?<=\w)(?=[{_CJK}])|(?<=[{_CJK}][.,;:!?])(?=\w)|(?<=[.,;:!?])(?=[{_CJK}])"
 )
-_EMPHASIS: Final = re.compile(r"(?<![^\s(\"'])(\*{1,3})(?=[^\W\d_])([^*\n]*[\w.!?)\"'])\1(?![\w*])")
-_ITEM: Final = re.compile(r"([-*•–]|#{1,6})\s+")
-_SHORT_WORD: Final = re.compile(r"[AaI]\s[a-z]{2}")
-_LEAD: Final = re.compile(
+_EMPHASIS: Final = late_pattern(
+    r"(?<![^\s(\"'])(\*{1,3})(?=[^\W\d_])([^*\n]*[\w.!?)\"'])\1(?![\w*])"
+)
+_ITEM: Final = late_pattern(r"([-*•–]|#{1,6})\s+")
+_SHORT_WORD: Final = late_pattern(r"[AaI]\s[a-z]{2}")
+_LEAD: Final = late_pattern(
     r"(?:please\s+)?(?:(?:(?:note|remember|nota bene|n\.?b\.?|fyi):\s+)"
     rf"|(?:note|remember)\s+that\s+(?=(?:{'|'.join(LEAD_FOLLOWERS)})\s))",
     re.IGNORECASE,

@@ -7,13 +7,13 @@ negator, or an article but *the*.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Final, TypeAlias
 
 from attrs import frozen
 
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.statements.vocabulary import (
     AFTER_IS,
     ARTICLE_COUNTS,
@@ -37,15 +37,15 @@ _CHANGED: Final = frozenset(
 """Words at which a rule may apply, apart from those that begin with a digit or a currency."""
 _NUMERIC: Final = frozenset("0123456789€$£")
 
-_NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
-_GLUED: Final = re.compile(r"([0-9]+(?:[.,:][0-9]+)*)([A-Za-z%€]+)")
-_THOUSANDS: Final = re.compile(r"[$€£]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_DAY: Final = re.compile(r"(0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?")
-_YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}")
-_CLOCK: Final = re.compile(r"(?:0?[1-9]|1[0-2])(?::[0-5][0-9])?")
-_NAMED: Final = re.compile(r"[^\W\d_]{3}")
+_NUMBER: Final = late_pattern(r"[0-9]+(?:[.,][0-9]+)*")
+_GLUED: Final = late_pattern(r"([0-9]+(?:[.,:][0-9]+)*)([A-Za-z%€]+)")
+_THOUSANDS: Final = late_pattern(r"[$€£]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_DAY: Final = late_pattern(r"(0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?")
+_YEAR: Final = late_pattern(r"(?:19|20)[0-9]{2}")
+_CLOCK: Final = late_pattern(r"(?:0?[1-9]|1[0-2])(?::[0-5][0-9])?")
+_NAMED: Final = late_pattern(r"[^\W\d_]{3}")
 _DECADE_DIGITS: Final = 4
-_PARTICIPLE: Final = re.compile(r"[a-z]{3,}ing")
+_PARTICIPLE: Final = late_pattern(r"[a-z]{3,}ing")
 
 
 @frozen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
@@ -10,6 +9,7 @@ from typing import Final, TypeAlias
 
 from attrs import frozen
 
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.statements.characters import passages, plain
 from mnemic.kernel.statements.spelling import respelled
 from mnemic.kernel.statements.vocabulary import ABBREVIATIONS, BEFORE_ORDINAL, CASE_DECIDES
@@ -22,10 +22,10 @@ _CLOSING: Final = "\"'`)]}.,;:!?"
 _ENDING: Final = frozenset(".!?")
 _INVERTED: Final = frozenset("¿¡")
 _MARKS: Final = frozenset({*_OPENING, *_CLOSING, "..."})
-_RUN: Final = re.compile(r"\.\.\.+|.")
-_INITIALS: Final = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
-_ORDINAL: Final = re.compile(r"[0-9]{1,2}")
-_EXACT: Final = re.compile(r"[/\\=_@]|[a-z][A-Z]")
+_RUN: Final = late_pattern(r"\.\.\.+|.")
+_INITIALS: Final = late_pattern(r"[^\W\d_](?:\.[^\W\d_])*")
+_ORDINAL: Final = late_pattern(r"[0-9]{1,2}")
+_EXACT: Final = late_pattern(r"[/\\=_@]|[a-z][A-Z]")
 _KEY_LENGTH_MIN: Final = 8
 _KEY_BITS: Final = 63
 

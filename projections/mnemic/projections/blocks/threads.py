@@ -34,6 +34,7 @@ from mnemic.projections.storage.columns import Interner, Rows
 from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.growable_array import FIRST_CAPACITY, GrowableArray
 from mnemic.projections.storage.mapped_arrays import zeros
+from mnemic.projections.storage.sorted_arrays import distinct
 
 SITTING_GAP_US: Final = 3 * MICROS_PER_HOUR
 """Two consecutive texts of a thread further apart than this are in different sittings."""
@@ -214,7 +215,7 @@ class Threads:
         """
         life = self._catalogue.life
         # The first row of a document is that of its learning.
-        documents, rows = np.unique(life.column("text")[seen:count], return_index=True)
+        documents, rows = distinct(life.column("text")[seen:count])
         rows = rows[documents >= len(self._author)] + seen
         return life.column("created_us")[rows].tolist(), life.column("category")[rows].tolist()
 

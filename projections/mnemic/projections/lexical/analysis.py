@@ -26,6 +26,7 @@ from typing import Final, TypeAlias
 import Stemmer
 
 from mnemic.kernel.errors import RecipeRetired
+from mnemic.kernel.late_patterns import late_pattern
 
 Analyser: TypeAlias = Callable[[str], list[str]]
 """From a text to its terms, in the order of the text, repetitions kept. Pure."""
@@ -54,18 +55,18 @@ STOP_WORDS: Final = frozenset(
 )
 
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'"})
-_UNSPACED: Final = re.compile(
+_UNSPACED: Final = late_pattern(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
 )
-_WORD: Final = re.compile(
+_WORD: Final = late_pattern(
     r"""
     [^\W_]+
     (?: (?: (?<=\d)\.(?=\d) | ' ) [^\W_]+ )*
     """,
     re.VERBOSE,
 )
-_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
+_THOUSANDS: Final = late_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
+_CLITIC: Final = late_pattern(r"'(?:s|m|re|ve|ll|d)$")
 _NEGATION: Final = "n't"
 
 

@@ -5,9 +5,9 @@ Source: reference composed-graph section 2; specs/ledger.toml, rule "terms".
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.model.texts import BlockText, Erased
 
 TERM_LENGTH_MIN: Final = 5
@@ -17,7 +17,7 @@ STOP_WORDS: Final = frozenset(
     should their there these thing through using where which while would
     """.split()
 )
-_WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
+_WORD: Final = late_pattern(r"[A-Za-z0-9_-]+")
 
 
 def terms(text: str) -> frozenset[str]:

@@ -11,13 +11,13 @@ from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText, Remark
-from mnemic.kernel.results import Block, unit
+from mnemic.kernel.results import unit
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import block_result, edge_result, find
 
 if TYPE_CHECKING:
-    from mnemic.kernel.results import Edge, Page, Status
+    from mnemic.kernel.results import Block, Edge, Page, Status
 
 PAGE_LIMIT = 1000
 """Maximum number of blocks in one page."""

@@ -52,7 +52,7 @@ class Budget:
         self._cost = cost
         self._shares = [
             _share(ranking, share, places, tokens)
-            for share in np.unique(ranking.shares[ranking.shares < NANO]).tolist()
+            for share in sorted({*ranking.shares[ranking.shares < NANO].tolist()})
         ]
 
     @property

@@ -16,9 +16,10 @@ from mnemic.kernel.model.vectors import Vector, unpack
 from mnemic.kernel.results import unit
 from mnemic.projections.retrieval.approximate_search import Recorded as RecordedSearch
 from mnemic.projections.retrieval.packing import Packed
+from mnemic.projections.retrieval.recall_method import METHOD, RecallMethod
 from mnemic.projections.retrieval.recipes import recipe
 from mnemic.projections.retrieval.recipes.question import UNKNOWN_REFERENCE
-from mnemic.projections.retrieval.request import METHOD, RecallMethod, Request, answer
+from mnemic.projections.retrieval.request import Request, answer
 from mnemic.projections.state.state import State
 from mnemic.projections.view import View, as_of
 
@@ -64,7 +65,7 @@ def as_then(event: RecallRecorded, method: M) -> M:
         RecipeRetired: This release lacks the recipe, or the host the token counter.
     """
     name, _, counter = event.recipe.partition("+")
-    method = evolve(method, recipe=recipe(name))
+    method = evolve(method, recipe_name=recipe(name).name)
     if not counter:
         return evolve(method, tokens=EstimatedTokens())
     if counter != method.tokens.name:

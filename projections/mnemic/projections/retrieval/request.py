@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.decisions.recalling import DRAW, drawn
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import Exploration
 from mnemic.kernel.model.identity import SessionId
-from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Frame
-from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.scope import scoped
 from mnemic.kernel.validation import checked_name
 from mnemic.projections.retrieval.abstention import judged
@@ -26,7 +24,8 @@ from mnemic.projections.retrieval.filters import Eligibility, Where
 from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.packing import Limits, Packed, contenders, pack
 from mnemic.projections.retrieval.ranking import Inquiry, rank
-from mnemic.projections.retrieval.recipes import CURRENT, Recipe
+from mnemic.projections.retrieval.recall_method import METHOD, RecallMethod
+from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.view import View
 
 TOP_K_MAX = 1000
@@ -34,19 +33,6 @@ BUDGET_MAX = 1_000_000
 QUERY_LENGTH_MAX = 32_768
 FILTER_LENGTH_MAX = 65_536
 """In characters of its JSON. A recorded recall keeps its filter permanently."""
-
-
-@frozen(kw_only=True)
-class RecallMethod:
-    """How an answer is computed. Its name is recorded, so that a replay uses the same."""
-
-    recipe: Recipe = CURRENT
-    """How relevance is computed."""
-    tokens: TokenCounter = field(factory=EstimatedTokens)
-    """How the texts of an answer are counted against its budget."""
-
-
-METHOD: Final = RecallMethod()
 
 
 @frozen(kw_only=True)

@@ -27,6 +27,7 @@ from mnemic.projections.state.active_blocks import ActiveBlocks
 from mnemic.projections.state.table_views import TableView
 from mnemic.projections.storage.columns import Rows, VersionedTable
 from mnemic.projections.storage.growable_array import grown
+from mnemic.projections.storage.sorted_arrays import distinct
 from mnemic.projections.storage.versioned_maps import VersionedMap
 
 Ints = NDArray[np.int64]
@@ -169,7 +170,7 @@ def found(life: TableView, blocks: int, quarantined: Ints, before: Present | Non
     changed = life.keys(rows).astype(np.int64)
     if quarantined is not quarantined_before and (len(quarantined) or len(quarantined_before)):
         changed = np.concatenate((changed, np.setxor1d(quarantined, quarantined_before)))
-    return present.moved(life, np.unique(changed), quarantined) if len(changed) else present
+    return present.moved(life, distinct(changed)[0], quarantined) if len(changed) else present
 
 
 class SnapshotCache:

@@ -1,4 +1,4 @@
-"""Look-ups in sorted arrays of numbers."""
+"""Sorted arrays of numbers: look-ups, and the distinct values of an array."""
 
 from __future__ import annotations
 
@@ -22,3 +22,15 @@ def among(rising: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]:
         return np.zeros(wanted.shape, dtype=np.bool_)
     found: NDArray[np.bool_] = rising[rising[:-1].searchsorted(wanted)] == wanted
     return found
+
+
+def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct *values*, ascending, and the index of the first of each.
+
+    As ``np.unique`` does, whose first call imports ``numpy.ma``: longer work than a small recall.
+    """
+    order = values.argsort(kind="stable")
+    ordered = values[order]
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first], order[is_first]

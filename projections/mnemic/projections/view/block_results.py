@@ -17,14 +17,14 @@ from mnemic.kernel.numeric.arithmetic import (
     decayed,
     share,
 )
-from mnemic.kernel.results import Block, Origin, unit
+from mnemic.kernel.results import unit
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.blocks.catalogue import REASONS
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
-    from mnemic.kernel.results import Edge
+    from mnemic.kernel.results import Block, Edge, Origin
 
 
 def block_result(view: View, number: int) -> Block:
@@ -36,7 +36,7 @@ def block_result(view: View, number: int) -> Block:
     created, expires = life.get("created_us", number), life.get("expires_us", number)
     idle_us = view.point.active_us - facts.reinforced_us
     prior = view.policy.prior
-    return Block(
+    return kernel_results.Block(
         id=facts.id,
         content=words.content if words else None,
         lost=isinstance(text, Lost),
@@ -78,7 +78,7 @@ def origin(view: View, number: int) -> dict[str, Any]:
 
 def origin_of(view: View, number: int) -> Origin:
     """Return where a block's text comes from, as a result."""
-    return Origin(**origin(view, number))
+    return kernel_results.Origin(**origin(view, number))
 
 
 def _summary(view: View, number: int) -> str | None:

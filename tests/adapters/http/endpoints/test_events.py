@@ -177,10 +177,13 @@ def test_a_log_that_was_put_back_ends_its_streams_with_the_error(
     tmp_path: Path, written_on: int
 ) -> None:
     """Otherwise they would go on with events of another history, as if they followed."""
-    with running(tmp_path) as server, server.inside("a") as client:
+    with (
+        closing(sqlite3.connect(":memory:")) as kept,
+        running(tmp_path) as server,
+        server.inside("a") as client,
+    ):
         learn(client, "common to both")
         with closing(sqlite3.connect(server.store)) as source:
-            kept = sqlite3.connect(":memory:")
             source.backup(kept)
         learn(client, "lost")
         with stream(client, EVENTS) as found:

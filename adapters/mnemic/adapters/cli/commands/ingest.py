@@ -249,14 +249,14 @@ class _Learning:
             self._memory.end_session()
 
     def _learn_batch(self, batch: list[Item]) -> None:
-        tried = [item for item in batch if item.refusal is None]
         from mnemic.adapters.inprocess.results import refusals_in
         from mnemic.kernel.results import LearnManyResult, Refusal
 
+        tried = [item for item in batch if item.refusal is None]
         try:
             result = self._memory.learn_many([item.lesson or {} for item in tried])
-        except BatchRefused as error:
-            result = LearnManyResult(results=(), refused=refusals_in(error, Refusal))
+        except BatchRefused as none:
+            result = LearnManyResult(results=(), refused=refusals_in(none, Refusal))
         refused = {tried[refusal.position].place: refusal for refusal in result.refused}
         learned = iter(result.results)
         for item in batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -11,7 +11,7 @@ from attrs import evolve
 
 from mnemic.adapters.inprocess.consolidation.pacing import Pace
 from mnemic.adapters.inprocess.engine.analysis import analyse
-from mnemic.adapters.inprocess.engine.commands import Command, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome, Progress
 from mnemic.adapters.inprocess.engine.embedding import embed, embedder_of
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
@@ -34,8 +34,6 @@ from mnemic.kernel.timestamps import Instant
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
 from mnemic.projections.view import View, as_of
 
-Progress = Callable[[int, int], None]
-"""Called with the number of blocks done and the total."""
 CHUNK_OF_LIMITED = 8
 """Blocks that one chunk promotes for a writer of a zone that is not fully trusted."""
 

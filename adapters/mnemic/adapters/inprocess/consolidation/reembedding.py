@@ -6,8 +6,7 @@ new one. A stopped re-embedding resumes where it was, since staged vectors are i
 
 from __future__ import annotations
 
-from mnemic.adapters.inprocess.consolidation.consolidation import Progress
-from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.engine.embedding import embed
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.decision import Decision

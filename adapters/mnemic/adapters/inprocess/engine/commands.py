@@ -15,6 +15,9 @@ from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
 
+Progress = Callable[[int, int], None]
+"""Called with the number of units done and the total."""
+
 AFTER_ERASURE = ("erase", "erase_space", "end_session")
 """Operations that an erased space still accepts: repeated erasure, and ending a session."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,9 @@ from mnemic.kernel.errors import MnemicError, VectorRefused
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.vectors import Vector, quantise
 from mnemic.kernel.ports import Embedder
-from mnemic.projections.retrieval.request import Request
+
+if TYPE_CHECKING:
+    from mnemic.projections.retrieval.request import Request
 
 
 def embedder_of(models: Models, adopted: EmbedderIdentity | None) -> Embedder:

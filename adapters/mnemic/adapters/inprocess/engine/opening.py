@@ -39,7 +39,7 @@ from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Log, Store, TokenCounter
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
-from mnemic.projections.retrieval.request import RecallMethod
+from mnemic.projections.retrieval.recall_method import RecallMethod
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.view import View
 

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve
 
 from mnemic.adapters.inprocess.batch_items import batch_item
-from mnemic.adapters.inprocess.consolidation import consolidation, reembedding
-from mnemic.adapters.inprocess.consolidation.consolidation import Progress
-from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.engine.opening import check_identity
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.registry import operation
-from mnemic.adapters.inprocess.results import learn_many_result, learn_results
+from mnemic.kernel import results
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.decisions.learning import Lesson, decide_learn, decide_learn_many
 from mnemic.kernel.decisions.space import decide_erase_space
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Embedder
-from mnemic.kernel.results import (
-    ConsolidateResult,
-    ErasureReceipt,
-    ForgetResult,
-    LearnManyResult,
-    LearnResult,
-    ReembedResult,
-    ReviseResult,
-    RezoneResult,
-)
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.kernel.decisions.learning import Lesson
+    from mnemic.kernel.results import (
+        ConsolidateResult,
+        ErasureReceipt,
+        ForgetResult,
+        LearnManyResult,
+        LearnResult,
+        ReembedResult,
+        ReviseResult,
+        RezoneResult,
+    )
 
 BATCH_MAX = 10_000
 """Lessons of one ``learn_many``."""
@@ -90,6 +90,9 @@ class BlockOperations(Host):
             Forbidden: The zone is above that of this session handle.
             InboxFull: The zone of this session handle has no more room in the inbox.
         """
+        from mnemic.adapters.inprocess.results import learn_results
+        from mnemic.kernel.decisions.learning import Lesson, decide_learn
+
         lesson = Lesson(
             content=content,
             tags=tags,
@@ -136,6 +139,9 @@ class BlockOperations(Host):
             FieldRefused: Too many at once, or one lesson instead of a list.
             InboxFull: The inbox has no room for any of them; see ``learn``.
         """
+        from mnemic.adapters.inprocess.results import learn_many_result
+        from mnemic.kernel.decisions.learning import decide_learn_many
+
         if isinstance(lessons, str | bytes | Mapping) or not isinstance(lessons, Iterable):
             raise FieldRefused(
                 f"learn_many takes a list of lessons, got {lessons!r:.100}",
@@ -165,6 +171,8 @@ class BlockOperations(Host):
 
     def _lesson(self, given: object) -> Lesson | Refused:
         """Return an item of a batch as a lesson, or the refusal if it is invalid."""
+        from mnemic.kernel.decisions.learning import Lesson
+
         try:
             lesson = (
                 Lesson(content=given)
@@ -199,7 +207,7 @@ class BlockOperations(Host):
         )
         change = outcome.result
         self._recent.learn(change.new)
-        return ReviseResult(
+        return results.ReviseResult(
             block_id=change.new,
             superseded_id=change.old,
             edges_moved=len(change.moved),
@@ -223,7 +231,7 @@ class BlockOperations(Host):
             Command("forget", arguments, command_id),
             lambda view, _: decide_forget(view, block_id, reason),
         )
-        return ForgetResult(
+        return results.ForgetResult(
             block_id=BlockId(block_id),
             action="archived" if outcome.events else "already_archived",
         )
@@ -292,7 +300,7 @@ class BlockOperations(Host):
         return self._receipt((), version)
 
     def _receipt(self, block_ids: tuple[BlockId, ...], version: int) -> ErasureReceipt:
-        return ErasureReceipt(
+        return results.ErasureReceipt(
             block_ids=block_ids,
             version=version,
             chain=self._space.digest_at(version).hex(),
@@ -325,7 +333,7 @@ class BlockOperations(Host):
             Command("rezone", arguments, command_id),
             lambda view, _: decide_rezone(view, block_id, zone, reason),
         )
-        return RezoneResult(
+        return results.RezoneResult(
             block_id=BlockId(block_id),
             zone=zone.strip(),
             action="rezoned" if outcome.events else "unchanged",
@@ -354,6 +362,8 @@ class BlockOperations(Host):
         """
         if limit is not None and (type(limit) is not int or limit < 0):
             raise FieldRefused(f"limit must be a count from 0, got {limit!r}", field="limit")
+        from mnemic.adapters.inprocess.consolidation import consolidation
+
         space = self._open()
         space.check_writable()
         space.check_not_erased()
@@ -381,6 +391,8 @@ class BlockOperations(Host):
             VectorRefused: The embedder cannot be used; nothing has changed.
             FieldRefused: It is not an embedder.
         """
+        from mnemic.adapters.inprocess.consolidation import reembedding
+
         space = self._open()
         space.check_writable()
         check_identity(embedder)
@@ -399,7 +411,7 @@ class BlockOperations(Host):
 
 def _identifying(lesson: Lesson | Refused) -> dict[str, Any]:
     """Return the arguments that identify a lesson; metadata may be cyclic and is not traversed."""
-    if not isinstance(lesson, Lesson):
+    if isinstance(lesson, Refused):
         return lesson.to_dict()
     given = asdict(lesson, recurse=False)
     if lesson.scope is None:

@@ -11,11 +11,6 @@ from attrs import asdict
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
-from mnemic.adapters.inprocess.results import (
-    asserted,
-    connect_result,
-    connects_result,
-)
 from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.events import EdgeDisconnected
@@ -68,6 +63,7 @@ class EdgeOperations(Host):
             SelfLoop, BlockNotFound, BlockNotActive, WeightOutOfRange, EdgeExists, NoteTooLong,
             UnknownIfExists: See each.
         """
+        from mnemic.adapters.inprocess.results import connect_result
         from mnemic.kernel.decisions.connecting import Assertion, decide_connect
 
         assertion = Assertion(
@@ -104,6 +100,7 @@ class EdgeOperations(Host):
             BatchRefused: Every edge was refused; the message has the first reasons.
             FieldRefused: Too many at once, or one edge instead of a list.
         """
+        from mnemic.adapters.inprocess.results import connects_result
         from mnemic.kernel.decisions.batch_connect import decide_connects
 
         assertions = _assertions(edges)
@@ -223,6 +220,7 @@ def _assertions(edges: object) -> list[Assertion | Refused]:
     Raises:
         FieldRefused: It is not a list, or too long.
     """
+    from mnemic.adapters.inprocess.results import asserted
     from mnemic.kernel.decisions.connecting import Assertion
 
     if isinstance(edges, str | bytes | Mapping | Assertion) or not isinstance(edges, Iterable):

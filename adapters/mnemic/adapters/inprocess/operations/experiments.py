@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from mnemic.adapters.inprocess.consolidation.consolidation import Progress
-from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.view import HOURS_MAX

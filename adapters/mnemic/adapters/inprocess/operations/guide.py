@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from mnemic.adapters.docstrings import docstring, plainly
 from mnemic.adapters.inprocess.registry import (
     declarations,
     implementation,
@@ -77,6 +76,7 @@ def _cards() -> dict[str, GuideCard]:
 
 
 def _card(name: str, worded: Mapping[str, Any]) -> GuideCard:
+    from mnemic.adapters.docstrings import docstring, plainly
     from mnemic.kernel.results import GuideCard
 
     of = implementing_class()

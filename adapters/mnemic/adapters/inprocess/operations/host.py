@@ -11,7 +11,6 @@ from typing import Self, TypeVar
 
 from attrs import define, field
 
-from mnemic.adapters.inprocess.consolidation import consolidation
 from mnemic.adapters.inprocess.consolidation.inbox_worker import ROUND_US, InboxWorker
 from mnemic.adapters.inprocess.consolidation.pacing import Pace, Speed
 from mnemic.adapters.inprocess.engine import analysis
@@ -223,6 +222,8 @@ class Host(Queries):
         if not wanted or not space.view_of(snapshot).inbox():
             return snapshot
         limit_us = policy.promotion_limit_us
+        from mnemic.adapters.inprocess.consolidation import consolidation
+
         with space.unpinned():
             if limit_us is None:
                 self._with_models(partial(consolidation.consolidate, space))
@@ -244,6 +245,8 @@ class Host(Queries):
         self, space: SessionHandle, limit_us: int, *, only_privileged: bool = False
     ) -> bool:
         """Promote for at most *limit_us*, and return whether there is more to promote."""
+        from mnemic.adapters.inprocess.consolidation import consolidation
+
         pace = Pace(limit_us, space.caller.clock.now_us, self._shared_models.speed)
         return self._with_models(
             lambda models: consolidation.promote_within(

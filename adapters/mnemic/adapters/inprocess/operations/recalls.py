@@ -7,36 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
-from mnemic.adapters.inprocess.consolidation.consolidation import Progress
-from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall import decision_records, recalling
+from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
-from mnemic.adapters.inprocess.results import displaced_results, outcome_result
 from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.events import OutcomeRecorded
-from mnemic.kernel.results import (
-    Detail,
-    OutcomeResult,
-    RecallResult,
-    checked_detail,
-    detailed,
-)
 from mnemic.kernel.timestamps import Instant
-from mnemic.projections.retrieval.request import (
-    TOP_K_MAX,
-    Request,
-    asker,
-    within_scope,
-)
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
-    from mnemic.kernel.results import Explanation, ReplayResult, ReplaySummary, WhyNot
+    from mnemic.kernel.results import (
+        Detail,
+        Explanation,
+        OutcomeResult,
+        RecallResult,
+        ReplayResult,
+        ReplaySummary,
+        WhyNot,
+    )
 
-IDS_MAX = TOP_K_MAX
-"""Blocks of one outcome: every pair of them gets an edge."""
+IDS_MAX = 1000
+"""Blocks of one outcome, as many as a recall returns: every pair of them gets an edge."""
 
 
 class RecallOperations(Host):
@@ -94,6 +87,10 @@ class RecallOperations(Host):
         Raises:
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
+        from mnemic.adapters.inprocess.recall import recalling
+        from mnemic.kernel.results import checked_detail, detailed
+        from mnemic.projections.retrieval.request import Request, asker, within_scope
+
         space, detail = self._open(), checked_detail(detail)
         scope = self._scoped(scope)
         request = Request(
@@ -163,6 +160,7 @@ class RecallOperations(Host):
             NothingToScore: None of blocks, decision and composition, or several.
             SignalOutOfRange, FieldRefused, DecisionNotFound, CompositionNotFound: See each.
         """
+        from mnemic.adapters.inprocess.results import displaced_results, outcome_result
         from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 
         space = self._open()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from mnemic.adapters.codec.erasures import CopyOfErased
+from mnemic.adapters.inprocess.engine.commands import Progress
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.recall import decision_records
@@ -18,16 +19,11 @@ from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.view import view_at
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
-from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
-from mnemic.adapters.transfer.copies.logs import fill, log_records
-from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, Walk
-from mnemic.adapters.transfer.destination import staged_space
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceErased, StoreBusy
 from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
 from mnemic.kernel.validation import checked_name
-from mnemic.projections.retrieval import recorded_recalls
 from mnemic.projections.view import as_of
 
 if TYPE_CHECKING:
@@ -199,6 +195,8 @@ class ExchangeOperations(Host):
             SpaceExists: The space has events.
             StoreTooNew, StoreFull, StoreFailed, VersionConflict: See each.
         """
+        from mnemic.adapters.transfer.copies.copying import CopyContext
+        from mnemic.adapters.transfer.destination import staged_space
         from mnemic.adapters.transfer.exports import importing
         from mnemic.adapters.transfer.exports.reader import Export
         from mnemic.kernel.results import ImportResult
@@ -264,6 +262,8 @@ class ExchangeOperations(Host):
             SpaceErased: The text of this space is erased.
             LogCorrupt, StoreFull, StoreFailed, VersionConflict: See each.
         """
+        from mnemic.adapters.transfer.destination import staged_space
+
         name, original = checked_name("space", space), self._open()
         snapshot = original.snapshot()
         original.check_not_erased(snapshot)
@@ -306,6 +306,7 @@ def _receipt_at(space: SessionHandle, version: int, progress: Progress | None) -
         LogCorrupt: The log cannot be read up to that version.
     """
     from mnemic.adapters.transfer import receipts
+    from mnemic.adapters.transfer.copies.pipeline import Tally
 
     snapshot, damage = space.snapshot(), space.log_state.damage
     if version > snapshot.version and damage is not None:
@@ -357,6 +358,8 @@ def _erased_after(space: SessionHandle, version: int) -> tuple[BlockId, ...]:
         PointOutOfRange: There is no such version.
         SpaceErased: Everything was erased in another copy.
     """
+    from mnemic.projections.retrieval import recorded_recalls
+
     state = space.snapshot().state
     view = as_of(state, state.timeline.checked_version(version))
     erased = dict.fromkeys(recorded_recalls.erased_since(view))
@@ -404,6 +407,9 @@ def _exported(path: Path, counted: Manifest) -> ExportResult:
 
 def _fork(original: SessionHandle, upto: int, log: Log, progress: Progress | None) -> ForkResult:
     """Copy the log up to version *upto* into an empty one, erasures included."""
+    from mnemic.adapters.transfer.copies.copying import CopyContext, record_losses
+    from mnemic.adapters.transfer.copies.logs import fill, log_records
+    from mnemic.adapters.transfer.copies.pipeline import Tally, Walk
     from mnemic.kernel.results import ForkResult
 
     end = Head(upto, original.digest_at(upto))

@@ -6,7 +6,6 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.errors import DecisionNotFound
 from mnemic.kernel.events import RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id, decision_version
-from mnemic.projections.retrieval.recorded_recalls import view_of
 from mnemic.projections.view import View
 
 
@@ -37,6 +36,8 @@ def view_before(space: SessionHandle, now: View, identifier: str) -> View:
     Raises:
         DecisionNotFound: No recall recorded by then has this id.
     """
+    from mnemic.projections.retrieval.recorded_recalls import view_of
+
     recorded, event = decision(space, identifier)
     if recorded.version > now.point.version:
         raise DecisionNotFound(f"no decision has the id {identifier!r}", decision_id=identifier)

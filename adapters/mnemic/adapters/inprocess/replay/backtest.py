@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
+from mnemic.adapters.inprocess.engine.commands import Progress
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
@@ -31,9 +32,6 @@ from mnemic.projections.evaluation.relevance_judgments import (
 )
 from mnemic.projections.retrieval import packing
 from mnemic.projections.view import View
-
-Progress = Callable[[int, int], None]
-"""Called with the number of decisions done and the total."""
 
 FEEDBACK_TOPICS: Final = ("outcome-recorded.", "composition-labelled.")
 """Prefixes of the topics of events that judge blocks or compositions."""

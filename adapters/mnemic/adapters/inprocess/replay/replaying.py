@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from attrs import evolve
 
+from mnemic.adapters.inprocess.engine.commands import Progress
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
@@ -38,9 +39,6 @@ from mnemic.projections.retrieval.ranking import digest
 from mnemic.projections.retrieval.request import answer
 from mnemic.projections.state.state import FOLD_VERSION
 from mnemic.projections.view import View
-
-Progress = Callable[[int, int], None]
-"""Called with the number of decisions done and the total."""
 
 DAMAGED = "the stored signals, scores and digest do not agree with each other: run verify()"
 CHANGED_MAX = 1000

@@ -17,8 +17,6 @@ from pathlib import Path
 from threading import Lock
 from types import TracebackType
 
-from filelock import lock_descriptor, unlock_descriptor
-
 from mnemic.adapters.stores.logs.lock_waiter import LockWaiter
 from mnemic.adapters.system import forks
 from mnemic.adapters.system.folders import made_like
@@ -165,6 +163,8 @@ class LockFile:
         Raises:
             StoreFailed: The file cannot be made or locked.
         """
+        from filelock import lock_descriptor
+
         try:
             return lock_descriptor(self._opened(), blocking=False)
         except OSError as error:
@@ -205,6 +205,8 @@ class LockFile:
     def give_back(self) -> None:
         """Release the lock."""
         if self._descriptor is not None:
+            from filelock import unlock_descriptor
+
             unlock_descriptor(self._descriptor)
 
     def close(self) -> None:
@@ -221,6 +223,8 @@ class LockFile:
 if sys.platform == "win32":
 
     def _wait_for(descriptor: int) -> None:
+        from filelock import lock_descriptor
+
         lock_descriptor(descriptor, poll_interval=STEP_S)
 
 else:

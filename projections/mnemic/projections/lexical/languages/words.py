@@ -36,6 +36,7 @@ from typing import Final, NamedTuple, TypeAlias
 import Stemmer
 
 from mnemic.kernel.errors import RecipeRetired
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.projections.lexical import analysis
 from mnemic.projections.lexical.languages import detection
 from mnemic.projections.lexical.languages.stop_words import (
@@ -112,26 +113,26 @@ _MARKS: Final = (
     "\u0981-\u0983\u09bc-\u09d7\u0a01-\u0d7f"
 )
 """Signs within words that are no letters, in scripts that have some."""
-_TOKEN: Final = re.compile(
+_TOKEN: Final = late_pattern(
     rf"(?P<run>[{_UNSPACED}]+)"
     r"|(?P<number>\d+(?:[.,]\d+)*)(?![^\W_])"
     rf"|(?P<word>(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+)"
 )
-_CLUSTER: Final = re.compile(
+_CLUSTER: Final = late_pattern(
     r"[\u0e40-\u0e44\u0ec0-\u0ec4]?.[\u0e30-\u0e3a\u0e45-\u0e4e\u0eb0-\u0ebc\u0ec6-\u0ecd"
     r"\u102b-\u103e\u17b4-\u17d3]*"
 )
 """A character with the vowels and marks around it, which Thai, Lao, Burmese and Khmer have."""
-_OTHER_SCRIPT: Final = re.compile(
+_OTHER_SCRIPT: Final = late_pattern(
     "[\u0370-\u1dff\u1f00-\u1fff\u2c80-\u2dff\u3005-\ud7ff\uf900-\ufaff\U00020000-\U0003134f]"
 )
 _INVISIBLE: Final[dict[int, None]] = dict.fromkeys(
     (0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060)
 )
-_GROUPS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+")
+_GROUPS: Final = late_pattern(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+")
 """A number with thousands points or a decimal comma."""
-_ENGLISH_GROUPS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_ENGLISH_GROUPS: Final = late_pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_HAN: Final = late_pattern("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 _MARK: Final = ":"
 """Between a tag and what follows."""
 _CHARACTERS: Final = "c"

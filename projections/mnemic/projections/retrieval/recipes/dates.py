@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.kernel.late_patterns import late_pattern
 from mnemic.kernel.months import MONTHS
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.scoring.signals import UNKNOWN
@@ -36,19 +37,19 @@ YEARS_MAX: Final = 64
 """Maximum number of years whose months are matched one by one."""
 
 _MONTHS: Final = tuple(map(str, "jan feb mar apr may jun jul aug sep oct nov dec".split()))
-_MONTH: Final = re.compile(
+_MONTH: Final = late_pattern(
     r"(?:\b(?P<before>\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+)?"
     r"\b(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b",
     re.IGNORECASE,
 )
-_DAY_BEHIND: Final = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?\b", re.IGNORECASE)
-_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
-_ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d{2})-(\d{2})\b")
-_DAY_AND_WORD: Final = re.compile(r"(?:\b(\d{1,2})(?:\.|er|º|°)?\s+(?:de\s+)?)?\b([^\W\d_]+)\b")
+_DAY_BEHIND: Final = late_pattern(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?\b", re.IGNORECASE)
+_YEAR: Final = late_pattern(r"\b(?:19|20)\d\d\b")
+_ISO: Final = late_pattern(r"\b((?:19|20)\d\d)-(\d{2})-(\d{2})\b")
+_DAY_AND_WORD: Final = late_pattern(r"(?:\b(\d{1,2})(?:\.|er|º|°)?\s+(?:de\s+)?)?\b([^\W\d_]+)\b")
 """A word, and the day of the month before it: *7. Mai*, *1er mai*, *7 de mayo*."""
-_IN_DIGITS: Final = re.compile(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:19|20)\d\d\b")
-_EAST_ASIAN: Final = re.compile(
+_IN_DIGITS: Final = late_pattern(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:19|20)\d\d\b")
+_EAST_ASIAN: Final = late_pattern(
     r"(?=\d{1,4}\s*[年月년월])(?:((?:19|20)\d\d)\s*[年년]\s*)?"
     r"(?:(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日号號일])?)?"
 )
