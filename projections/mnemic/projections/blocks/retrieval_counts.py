@@ -52,8 +52,7 @@ class RetrievalCounts:
     def note_each(self, blocks: Sequence[int], frame: str, version: int) -> None:
         """Record that a recall in *frame* returned some blocks at *version*."""
         number = self._frames[frame]
-        for block in blocks:
-            self._noted.append((block, number, version))
+        self._noted.append_each([(block, number, version) for block in blocks])
 
     def flush(self) -> None:
         """Write what others may read."""

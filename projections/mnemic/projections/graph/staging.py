@@ -97,15 +97,21 @@ class Staging(Paired[Staged]):
         """Do ``stage`` for several pairs at once."""
         current, existing, queue, found = self.current, self._current_rows, self._queue, self._with
         number, first = self._sessions.number(session), len(self._since)
-        fresh = queue.setdefault(1, {})
+        fresh, steps = queue.setdefault(1, {}), list[tuple[int, ...]]()
+        once = Staged((session,), version)
         self._is_flushed, row = False, first
         for ends in pairs:
+            low, high = ends
             before = current.pop(ends, None)
             if before is None:
-                goes_on, staged = -1, Staged((session,), version)
+                goes_on, staged = -1, once
                 fresh[ends] = version
                 for end in ends:
-                    found.setdefault(end, []).append(ends)
+                    with_it = found.get(end)
+                    if with_it is None:
+                        found[end] = [ends]
+                    else:
+                        with_it.append(ends)
             else:
                 goes_on, sessions = existing[ends], (*before.sessions, session)
                 staged = Staged(sessions, version)
@@ -114,8 +120,9 @@ class Staging(Paired[Staged]):
                 queue.setdefault(len(sessions), {})[ends] = version
             current[ends] = staged
             existing[ends] = row
-            self._pairs.append((*ends, number, goes_on))
+            steps.append((low, high, number, goes_on))
             row += 1
+        self._pairs.append_each(steps)
         self._since.extend([version] * (row - first))
 
     def put(self, key: Ends, version: int, value: Staged) -> None:
@@ -128,9 +135,11 @@ class Staging(Paired[Staged]):
         """
         self.stage(key, version, value.sessions[-1])
 
-    def drop(self, key: Ends, version: int) -> None:
-        """Remove a pair from *version* on."""
+    def drop(self, key: Ends, version: int) -> bool:
+        """Remove a pair from *version* on, and return whether it was there."""
+        was_staged = key in self.current
         self.drop_each((key,), version)
+        return was_staged
 
     def drop_each(self, pairs: Iterable[Ends], version: int) -> None:
         """Do ``drop`` for several pairs at once."""

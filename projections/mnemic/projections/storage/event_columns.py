@@ -8,7 +8,7 @@ Appended rows are buffered until the writer flushes. Other threads read only wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -54,7 +54,13 @@ class EventColumns:
     def append(self, row: tuple[int, ...]) -> None:
         """Add a row, one value per column."""
         self._buffered.append(row)
-        if len(self._buffered) == BUFFERED_MAX:
+        if len(self._buffered) >= BUFFERED_MAX:
+            self.flush()
+
+    def append_each(self, rows: Iterable[tuple[int, ...]]) -> None:
+        """Do ``append`` for several rows."""
+        self._buffered += rows
+        if len(self._buffered) >= BUFFERED_MAX:
             self.flush()
 
     def extend(self, columns: Sequence[NDArray[np.int64]] | NDArray[np.int64]) -> None:

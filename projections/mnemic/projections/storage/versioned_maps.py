@@ -146,11 +146,13 @@ class VersionedMap(Generic[V]):
         if len(self._latest) == BUFFERED_MAX:
             self._write()
 
-    def drop(self, key: Any, version: int) -> None:
-        """Remove *key* from *version* on."""
-        if key in self.current:
-            self._close(self._current_rows.pop(key), version)
-            del self.current[key]
+    def drop(self, key: Any, version: int) -> bool:
+        """Remove *key* from *version* on, and return whether it was there."""
+        if key not in self.current:
+            return False
+        self._close(self._current_rows.pop(key), version)
+        del self.current[key]
+        return True
 
     def _close(self, row: int, version: int) -> None:
         """Close a row at *version*."""
@@ -342,12 +344,14 @@ class Paired(Pairwise[V]):
                 self._with.setdefault(end, []).append(key)
         super().put(key, version, value)
 
-    def drop(self, key: Ends, version: int) -> None:
-        """Remove a pair from *version* on."""
-        if key in self.current:
-            for end in key:
-                pairs = self._with[end]
-                pairs.remove(key)
-                if not pairs:
-                    del self._with[end]
-            super().drop(key, version)
+    def drop(self, key: Ends, version: int) -> bool:
+        """Remove a pair from *version* on, and return whether it was there."""
+        found = self._with  # derived from the pairs at the head, this one included
+        if not super().drop(key, version):
+            return False
+        for end in key:
+            pairs = found[end]
+            pairs.remove(key)
+            if not pairs:
+                del found[end]
+        return True
