@@ -26,9 +26,11 @@ from __future__ import annotations
 import mmap
 import os
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BufferedReader
+from itertools import repeat
 from math import prod
 from typing import Any
 from zlib import crc32
@@ -286,6 +288,10 @@ def _carried_out(
 # --- reading ----------------------------------------------------------------------------------
 
 
+Read = Callable[[memoryview, int], int]
+"""Reads a file into a buffer from a place on, and returns how many bytes there were."""
+
+
 def checked(file: BufferedReader, contents: Contents, *, threaded: bool) -> None:
     """Read every array and check its seals, a stretch at a time.
 
@@ -298,32 +304,19 @@ def checked(file: BufferedReader, contents: Contents, *, threaded: bool) -> None
         Torn: Something does not match.
         OSError: It cannot be read.
     """
-    buffer = bytearray(STRETCH)
     if threaded and contents.length >= THREADED_FROM and hasattr(os, "preadv"):
         from concurrent.futures import ThreadPoolExecutor
 
+        descriptor = file.fileno()
+
+        def read_at(piece: memoryview, place: int) -> int:
+            return os.preadv(descriptor, [piece], place)
+
         with ThreadPoolExecutor(THREADS) as threads:
-            for _ in threads.map(lambda part: _check_at(file.fileno(), part), contents.parts):
-                pass
+            deque(threads.map(_read_part, contents.parts, repeat(read_at)), maxlen=0)
         return
     for part in contents.parts:
-        for start in range(0, part.length, STRETCH):
-            piece = memoryview(buffer)[: min(STRETCH, part.length - start)]
-            file.seek(part.offset + start)
-            _check(part, piece, start, file.readinto(piece))
-
-
-def _check_at(descriptor: int, part: Part) -> None:
-    buffer = bytearray(min(STRETCH, part.length))
-    for start in range(0, part.length, STRETCH):
-        piece = memoryview(buffer)[: min(STRETCH, part.length - start)]
-        _check(part, piece, start, os.preadv(descriptor, [piece], part.offset + start))
-
-
-def _check(part: Part, piece: memoryview, start: int, read: int) -> None:
-    place = start // STRETCH * SEAL_BYTES
-    if read != len(piece) or part.seals[place : place + SEAL_BYTES] != _seal(piece):
-        raise Torn(f"part {part.name!r} is damaged")
+        _read_part(part, _reader(file))
 
 
 def loaded(file: BufferedReader, contents: Contents) -> dict[str, NDArray[Any]]:
@@ -331,13 +324,41 @@ def loaded(file: BufferedReader, contents: Contents) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     for part in contents.parts:
         stored = np.empty(part.length, np.uint8)
-        for start in range(0, part.length, STRETCH):
-            piece = stored[start : start + STRETCH].data
-            file.seek(part.offset + start)
-            _check(part, piece, start, file.readinto(piece))
+        _read_part(part, _reader(file), stored.data)
         stored.flags.writeable = False
         found[part.name] = stored.view(part.dtype).reshape(part.shape)
     return found
+
+
+def _reader(file: BufferedReader) -> Read:
+    """Return what reads a file by its own position."""
+
+    def read(piece: memoryview, place: int) -> int:
+        file.seek(place)
+        return file.readinto(piece)
+
+    return read
+
+
+def _read_part(part: Part, read: Read, into: memoryview | None = None) -> None:
+    """Read an array stretch by stretch and check the seal of each.
+
+    Args:
+        part: The array.
+        read: Reads the file.
+        into: Where its bytes go; None: nowhere, they are only checked.
+
+    Raises:
+        Torn: A stretch does not match its seal.
+    """
+    buffer = memoryview(bytearray(min(STRETCH, part.length))) if into is None else into
+    for start in range(0, part.length, STRETCH):
+        first = 0 if into is None else start
+        piece = buffer[first : first + min(STRETCH, part.length - start)]
+        place = start // STRETCH * SEAL_BYTES
+        is_whole = read(piece, part.offset + start) == len(piece)
+        if not is_whole or part.seals[place : place + SEAL_BYTES] != _seal(piece):
+            raise Torn(f"part {part.name!r} is damaged")
 
 
 def mapped(file: BufferedReader, contents: Contents) -> dict[str, NDArray[Any]]:
