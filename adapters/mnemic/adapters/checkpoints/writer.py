@@ -315,10 +315,15 @@ class CheckpointWriter:
     # --- removal -------------------------------------------------------------------------------
 
     def erased(self) -> None:
-        """Destroy everything of this space: text has been erased. The fold lock is held."""
+        """Abandon the write in progress: text has been erased. The fold lock is held."""
+        if self._checkpoint_directory.destroys:
+            self._dropped += 1
+            self._kept = 0
+
+    def destroy(self) -> None:
+        """Destroy everything of this space, after text has been erased."""
         if self._checkpoint_directory.destroys:
             self._clear(self._destroy)
-            self._kept = 0
 
     def replaced(self) -> None:
         """Forget what was found: the log is another history. The fold lock is held.

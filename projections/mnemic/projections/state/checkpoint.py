@@ -58,9 +58,9 @@ def freeze(state: State) -> ArrayBundle:
     )
 
 
-def copied(state: State) -> State:
-    """Return a state that shares no array with *state*, whose arrays may be mapped from a file."""
-    return thaw({name: array.copy() for name, array in freeze(state).items()})
+def copied(parts: Mapping[str, NDArray[Any]]) -> State:
+    """Return the state that was passed to ``freeze``, without an array of *parts*."""
+    return thaw({name: array.copy() for name, array in parts.items()})
 
 
 def thaw(parts: Mapping[str, NDArray[Any]]) -> State:

@@ -34,6 +34,7 @@ from mnemic.adapters.inprocess.engine.commands import (
     ReplayHandler,
 )
 from mnemic.adapters.inprocess.engine.log_state import LogState
+from mnemic.adapters.inprocess.engine.state_loader import erases
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.errors import HistoryReplaced, VersionConflict
 from mnemic.kernel.model.identity import CommandId
@@ -181,6 +182,8 @@ class CommandExecutor:
         self._state.check_open()
         while not task.is_done:  # the thread that carried out its group may be interrupted
             self._queue.run(task)
+        if _has_erased(task):
+            self._state.finish_erasure()
 
     def _answered(self, task: Task, again: ReplayHandler | None) -> Outcome:
         if task.error is not None:
@@ -271,12 +274,14 @@ class CommandExecutor:
         After an interrupt of this thread, the tasks that are not done are carried out by their own
         threads.
         """
-        left = deque(tasks)
+        left, erasures = deque(tasks), self._state.erasures
         try:
             with self._log.write_lock(), self._state.lock:
                 self._state.check_open()
                 while left:
                     self._write_group(left)
+            if self._state.erasures != erasures and not any(map(_has_erased, tasks)):
+                self._state.finish_erasure()  # of another process
         except Exception as error:  # noqa: BLE001 - of a lock, or of a whole group: for all tasks
             for task in tasks:
                 if not task.is_done:
@@ -420,3 +425,8 @@ class CommandExecutor:
         has_moved = self._state.catch_up()
         group.version = self._state.head.version
         return has_moved
+
+
+def _has_erased(task: Task) -> bool:
+    """Return whether a task has erased text."""
+    return task.outcome is not None and any(map(erases, task.outcome.events))

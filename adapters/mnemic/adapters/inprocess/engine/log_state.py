@@ -46,10 +46,10 @@ from mnemic.kernel.errors import (
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log
 from mnemic.projections.lexical.languages.words import forget_questions
-from mnemic.projections.state.checkpoint import copied
+from mnemic.projections.state.checkpoint import copied, freeze
 from mnemic.projections.state.erasing import erased, erased_alone
 from mnemic.projections.state.event_validation import REPLAY_ERRORS
-from mnemic.projections.state.replay import rebuild
+from mnemic.projections.state.replay import BATCHED_MIN, rebuild
 from mnemic.projections.state.state import State
 from mnemic.projections.view import Snapshot, publish
 
@@ -112,6 +112,9 @@ class LogState:
         """The error for the last of these replacements."""
         self.erasures = 0
         """How often text was erased that had been folded."""
+        self._destroyed = 0
+        """The number of erasures after which the files with their text were destroyed."""
+        self._destroying = Lock()
         self.is_closed = False
         """Whether the space has been closed, for every session handle."""
         self._process = OpeningProcess("the memory")
@@ -253,6 +256,7 @@ class LogState:
         Raises:
             Closed, HistoryReplaced, LogCorrupt: As ``current``.
         """
+        erasures = self.erasures
         with self.lock:
             self.check_open()
             if self.damage is not None:
@@ -265,7 +269,9 @@ class LogState:
                 self._check_holds(self._known.newest())
                 return self.state.version >= 0
             self._fold_others(head)
-            return True
+        if self.erasures != erasures:
+            self.finish_erasure()
+        return True
 
     def restore(self) -> None:
         """Load the state from the newest checkpoint, or fold the whole log; acquires the lock.
@@ -305,7 +311,7 @@ class LogState:
             payloads: How many payloads they have.
         """
         self._known.add(head, first=events[0].version)
-        if any(map(erases, events)):
+        if any(erases(each.event) for each in events):
             self._erased(events, head)
             return
         self.reader.payloads.appended(payloads)
@@ -356,7 +362,7 @@ class LogState:
             fresh = list(self.reader.to_end(self.head, head))
         except HistoryReplaced as error:
             raise self._dropped(error) from error
-        if any(map(erases, fresh)):
+        if any(erases(each.event) for each in fresh):
             self._erased(fresh, head)
         elif self._continued(fresh):
             self._known.add(head)
@@ -375,7 +381,11 @@ class LogState:
             return False
         try:
             self.fold(fresh)
-            self.state.settle()
+            # Few events leave nothing behind that the next command would not need again.
+            if len(fresh) < BATCHED_MIN:
+                self.state.flush()
+            else:
+                self.state.settle()
         except REPLAY_ERRORS:
             return False
         return True
@@ -426,9 +436,49 @@ class LogState:
         if state is None:
             return False
         if self._folded.is_mapped:  # the file that it is mapped from holds the text
-            state, self._folded.is_mapped = copied(state), False
+            state, self._folded.is_mapped = copied(freeze(state)), False
         self._folded.state = state
         return self._continued(fresh)
+
+    def finish_erasure(self) -> None:
+        """Destroy the files that may hold text which was erased, unless this thread has the lock.
+
+        The disk may take long for it, so no lock of the space is held meanwhile. Returns when they
+        are destroyed, by this thread or by another one.
+        """
+        writer = self.checkpoint_writer
+        if self._destroyed == self.erasures or self.lock.is_mine:
+            return
+        with self._destroying:
+            while self._destroyed < (erasures := self.erasures):
+                if writer is not None:
+                    writer.destroy()
+                self._destroyed = erasures
+
+    def prepare_erasure(self) -> None:
+        """Do what takes long about the first erasure after opening, without the write lock.
+
+        The state is replaced by a copy if it is mapped from the file of a checkpoint, which has the
+        text and is to be destroyed.
+
+        Raises:
+            LogCorrupt: See ``check_foldable``.
+        """
+        self.check_foldable()
+        with self.lock:
+            state, head = self.state, self.head
+            if not self._folded.is_mapped:
+                return
+            parts = freeze(state)
+        copy = copied(parts)
+        copy.graph.release(-1, copy.version)  # derives what the erasure looks up, and drops nothing
+        # If the log cannot be read now, the command reports why, and copies the state itself.
+        with self.lock, suppress(MnemicError):
+            if self.state is state and self._folded.is_mapped:
+                rebuild(copy, list(self.reader.read(head, self.head)))
+                copy.flush()
+                self._folded.state, self._folded.is_mapped = copy, False
+                self._publish()
 
     def check_foldable(self) -> None:
         """Refuse when folding the whole log would lose events that only a checkpoint still holds.

@@ -42,6 +42,8 @@ class PayloadCheck:
         self._erasures = Erasures(codec)
         self._before = 0
         """Payloads that were counted and not read: those in a checkpoint, and of own appends."""
+        self._erased_at: int | None = None
+        """The version of an erasure since which the payloads before it were not counted."""
         self._checked = 0
         """Payloads that were missing at the last check, erased ones included."""
         self.lost: Mapping[int, frozenset[int]] = {}
@@ -54,10 +56,18 @@ class PayloadCheck:
             payloads: How many payloads the events in a checkpoint have; 0: from the first event.
         """
         self._erasures, self._before, self._checked = Erasures(self._codec), payloads, 0
+        self._erased_at = None
 
     @property
     def count(self) -> int:
-        """How many payloads the folded events have, erased ones excluded."""
+        """How many payloads the folded events have, erased ones excluded.
+
+        Those before the last erasure are counted by the store, which looks at each of them.
+        """
+        counted, erased_at = self._log.capabilities.payload_count, self._erased_at
+        if counted is not None and erased_at is not None:
+            self._before += counted(erased_at)
+            self._erased_at = None
         return self._before + self._erasures.present_count
 
     def appended(self, payloads: int) -> None:
@@ -65,16 +75,18 @@ class PayloadCheck:
         self._before += payloads
 
     def erased(self, version: int) -> None:
-        """Count the payloads of the events up to *version* again, after some were erased."""
-        counted = self._log.capabilities.payload_count
-        if counted is not None:
-            self._before = counted(version) - self._erasures.present_count
+        """Have the payloads of the events up to *version* counted, after some were erased."""
+        if self._log.capabilities.payload_count is not None:
+            self._erased_at, self._before = version, -self._erasures.present_count
 
     def recorded(self, after: Head | int, upto: Head | None = None) -> Iterator[Recorded]:
-        """Return the events after *after* up to *upto*, or to the end, and check their payloads."""
+        """Return the events after *after* up to *upto*, or to the end, and check their payloads.
+
+        They are for a fold; see ``Codec.decode_to_fold``.
+        """
         if self.lost:
             return self._marked(after, upto)
-        return self._erasures.read(self._log.read(after, upto))
+        return self._erasures.read_to_fold(self._log.read(after, upto))
 
     def _marked(self, after: Head | int, upto: Head | None) -> Iterator[Recorded]:
         """Yield the same events, with lost payloads marked."""

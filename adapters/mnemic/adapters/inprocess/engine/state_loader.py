@@ -28,7 +28,7 @@ from mnemic.kernel.errors import (
     StoreTooNew,
     Unavailable,
 )
-from mnemic.kernel.events import Recorded
+from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.ports import Head
 from mnemic.projections.state.event_validation import (
     REPLAY_ERRORS,
@@ -233,9 +233,9 @@ class _TextErased(Exception):
     """Text that a checkpoint may hold was erased later. Internal to this module."""
 
 
-def erases(recorded: Recorded) -> bool:
+def erases(event: Event) -> bool:
     """Return whether an event erases text."""
-    return isinstance(recorded.event, ERASING)
+    return isinstance(event, ERASING)
 
 
 def _unless_erased(source: Iterator[Recorded]) -> Iterator[Recorded]:
@@ -245,6 +245,6 @@ def _unless_erased(source: Iterator[Recorded]) -> Iterator[Recorded]:
         _TextErased: At that event.
     """
     for recorded in source:
-        if erases(recorded):
+        if erases(recorded.event):
             raise _TextErased
         yield recorded

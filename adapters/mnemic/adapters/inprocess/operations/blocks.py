@@ -259,7 +259,7 @@ class BlockOperations(Host):
 
         ids = _named(block_ids)
         arguments = {"block_id": ids[0]} if len(ids) == 1 else {"block_ids": ids}
-        self._open().log_state.check_foldable()
+        self._open().log_state.prepare_erasure()
         outcome = self._open().execute(
             Command("erase", arguments, command_id), lambda view, _: decide_erase(view, ids)
         )

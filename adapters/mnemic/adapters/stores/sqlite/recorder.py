@@ -60,10 +60,13 @@ _BLANK_CONTENTS = """UPDATE contents
     SET key = zeroblob(length(key)), data = zeroblob(length(data))
     WHERE id IN (SELECT content FROM payloads WHERE space = :space"""
 _DELETE_PAYLOADS = "DELETE FROM payloads WHERE space = :space"
-_OF_OWNERS = """ AND (owner IN (SELECT value FROM json_each(:owners))
+_SELECT_OWNED = """SELECT version, slot, content FROM payloads WHERE space = :space
+    AND (owner IN (SELECT value FROM json_each(:owners))
     OR other IN (SELECT value FROM json_each(:owners)))"""
 _ERASE_ALL = (_BLANK_CONTENTS + ")", _DELETE_PAYLOADS)
-_ERASE_OWNED = (_BLANK_CONTENTS + _OF_OWNERS + ")", _DELETE_PAYLOADS + _OF_OWNERS)
+_BLANK_CONTENT = """UPDATE contents
+    SET key = zeroblob(length(key)), data = zeroblob(length(data)) WHERE id = ?"""
+_DELETE_PAYLOAD = "DELETE FROM payloads WHERE space = ? AND version = ? AND slot = ?"
 
 _payload = partial(tuple.__new__, PayloadRow)
 _StoredPayload = tuple[int, int, str, bytes, str | None, str | None, bytes]
@@ -152,10 +155,15 @@ class SpaceRecorder(SQLiteAggregateRecorder):
                 run(_INSERT_PAYLOAD, (*place, payload.id, owner, other, content))
             for command in entry.commands:
                 self._insert_command(c.sqlite_cursor, space, command)
-            if entry.erase_all or entry.erase:
+            if entry.erase_all:
+                for statement in _ERASE_ALL:
+                    run(statement, {"space": space})
+            elif entry.erase:
+                # No index has the owners, so that all payloads are looked through, once.
                 owned = {"space": space, "owners": json.dumps(entry.erase)}
-                for statement in _ERASE_ALL if entry.erase_all else _ERASE_OWNED:
-                    run(statement, owned)
+                for version, slot, content in run(_SELECT_OWNED, owned).fetchall():
+                    run(_BLANK_CONTENT, (content,))
+                    run(_DELETE_PAYLOAD, (space, version, slot))
 
     @staticmethod
     def _move_head(c: sqlite3.Cursor, space: int, entry: Entry) -> None:
