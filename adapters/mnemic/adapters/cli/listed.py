@@ -23,6 +23,7 @@ def _paths(module: str, functions: str) -> dict[str, str]:
 PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     "Remember": {
         **_paths("commands.ingest", "ingest"),
+        **_paths("commands.import_from", "import_from"),
         **_paths("commands.blocks", "learn learn_many revise erase_space"),
     },
     "Ask": {

@@ -128,7 +128,7 @@ def _conversations(document: Any) -> list[Conversation]:
     """Return the conversations of a document; an object of another form counts as a message."""
     match document:
         case {"mapping": dict(tree)}:
-            branch = _branch(tree, document.get("current_node"))
+            branch = shown_branch(tree, document.get("current_node"))
             return [Conversation(name=_called(document), messages=branch)]
         case {"messages": list(messages)}:
             return [Conversation(name=_called(document), messages=messages)]
@@ -153,7 +153,7 @@ def _called(conversation: Mapping[str, Any]) -> str | None:
     return None if called is None else called[:_TITLE_LENGTH]
 
 
-def _branch(tree: Mapping[str, Any], last: object) -> list[Any]:
+def shown_branch(tree: Mapping[str, Any], last: object) -> list[Any]:
     """Return the messages from the root of a tree to the node that was shown last."""
     nodes = {key: node for key, node in tree.items() if isinstance(node, dict)}
     at = last if isinstance(last, str) and last in nodes else _last_leaf(nodes)
@@ -176,7 +176,7 @@ def _has_words(message: object) -> bool:
     """Whether a node of a tree has text; many nodes only connect others."""
     if not isinstance(message, dict):
         return False
-    words = _words(message.get("content"))
+    words = message_text(message.get("content"))
     return bool(words and words.strip())
 
 
@@ -189,7 +189,9 @@ def _message(
     if not isinstance(given, dict):
         what = f"expected a message, got {type(given).__name__}"
         return thread, Item(place=place, refusal=InputRefused(what, recovery=_NOT_A_MESSAGE))
-    words = next((found for key in _TEXTS if (found := _words(given.get(key))) is not None), None)
+    words = next(
+        (found for key in _TEXTS if (found := message_text(given.get(key))) is not None), None
+    )
     if words is None:
         refusal = InputRefused("a message without a text", recovery=_NOT_A_MESSAGE)
         return thread, Item(place=place, refusal=refusal)
@@ -212,7 +214,7 @@ def _message(
     return (own or thread), made
 
 
-def _words(content: object) -> str | None:
+def message_text(content: object) -> str | None:
     """Return the text of a message; of several parts, those that are text."""
     match content:
         case {"parts": [*parts]} | [*parts]:

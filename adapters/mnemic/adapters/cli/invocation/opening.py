@@ -25,7 +25,7 @@ from mnemic.kernel.errors import (
 )
 
 if TYPE_CHECKING:
-    from mnemic.kernel.ports import Log, Store
+    from mnemic.kernel.ports import Clock, Log, Store
 
 ACTOR = "cli"
 """The default actor in the log."""
@@ -35,7 +35,12 @@ ASKED_ONCE = Graphs(always=True, least=1, builds=False)
 
 @contextmanager
 def opened(
-    run: MemoryOptions, *, making: bool, read_only: bool, warn: Callable[[str], None] | None
+    run: MemoryOptions,
+    *,
+    making: bool,
+    read_only: bool,
+    warn: Callable[[str], None] | None,
+    clock: Clock | None = None,
 ) -> Generator[SyncMemory]:
     """Open the memory of a command, for a ``with`` block.
 
@@ -44,6 +49,7 @@ def opened(
         making: Whether the file and the space are created if they do not exist.
         read_only: Whether nothing may be written; then a damaged log opens up to its damage.
         warn: Called with a warning about such damage; None: no warning.
+        clock: The wall clock; None: the system's.
 
     Raises:
         StoreFailed: There is no such file, no such server, or no store on it.
@@ -78,6 +84,7 @@ def opened(
             space=run.space,
             embedder=wanted,
             tokens=counter_named(run.counter),
+            clock=clock,
             actor=actor_of(run),
             read_only=read_only,
             retriever=ASKED_ONCE if run.retriever == "ann" else "exact",
