@@ -158,7 +158,7 @@ def test_a_statement_dated_before_it_was_last_said_changes_nothing(
 
 
 ENDED = Period(None, 1_000_000)
-ENDS = {"valid_until": "1970-01-01T00:00:01Z"}
+ENDS: dict[str, Any] = {"valid_until": "1970-01-01T00:00:01Z"}
 
 
 @pytest.mark.parametrize("category", ["knowledge", "message"])

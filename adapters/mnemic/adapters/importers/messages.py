@@ -7,7 +7,7 @@
 
 A message has its text in ``content`` or ``text``; it may have a name or a role, a date in one of
 the usual keys (ISO 8601, or seconds or milliseconds since 1970), a thread, and an id. Of a tree
-the branch shown last is read; nodes without text are skipped.
+the branch shown last is read; hidden messages and nodes without text are skipped.
 """
 
 from __future__ import annotations
@@ -129,7 +129,12 @@ def _conversations(document: Any) -> list[Conversation]:
     match document:
         case {"mapping": dict(tree)}:
             branch = shown_branch(tree, document.get("current_node"))
-            return [Conversation(name=_called(document), messages=branch)]
+            return [
+                Conversation(
+                    name=_called(document),
+                    messages=[each for each in branch if not is_hidden(each)],
+                )
+            ]
         case {"messages": list(messages)}:
             return [Conversation(name=_called(document), messages=messages)]
         case [*members] if any(_holds_messages(member) for member in members):
@@ -154,7 +159,7 @@ def _called(conversation: Mapping[str, Any]) -> str | None:
 
 
 def shown_branch(tree: Mapping[str, Any], last: object) -> list[Any]:
-    """Return the messages from the root of a tree to the node that was shown last."""
+    """Return the messages with text from the root of a tree to the node that was shown last."""
     nodes = {key: node for key, node in tree.items() if isinstance(node, dict)}
     at = last if isinstance(last, str) and last in nodes else _last_leaf(nodes)
     found: list[Any] = []
@@ -165,6 +170,13 @@ def shown_branch(tree: Mapping[str, Any], last: object) -> list[Any]:
         parent = nodes[at].get("parent")
         at = parent if isinstance(parent, str) else None
     return [message for message in reversed(found) if _has_words(message)]
+
+
+def is_hidden(message: Mapping[str, Any]) -> bool:
+    """Whether ChatGPT does not show a message, such as its own notes about the user."""
+    about = message.get("metadata")
+    hidden = isinstance(about, dict) and about.get("is_visually_hidden_from_conversation")
+    return bool(hidden)
 
 
 def _last_leaf(nodes: Mapping[str, Mapping[str, Any]]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from attrs import evolve
 
@@ -104,13 +105,19 @@ def _rate(policy: Policy, facts: BlockFacts, zone: str) -> int | None:
 
 
 def decide_revise(
-    reading: Reading, block_id: str, content: str, reason: str | None, *, period: Period = ALWAYS
+    reading: Reading,
+    block_id: str,
+    content: str,
+    reason: str | None,
+    *,
+    period: Period = ALWAYS,
+    created_at: str | datetime | None = None,
 ) -> Decision[Supersession]:
     """Replace the text of a block: *content* is learned now and the old block archived at once.
 
     Everything but the text is kept: category, source, zone, confidence, author, thread, metadata
     and expiry, and the period in which its fact holds unless *period* is another than always. Tags
-    and edges move as with any supersession.
+    and edges move as with any supersession. It is said now, or at *created_at*.
 
     Raises:
         BlockNotFound, BlockNotActive, Forbidden: The block cannot be revised.
@@ -124,7 +131,8 @@ def decide_revise(
         old = BlockText(content="")
     if period != ALWAYS:
         facts = evolve(facts, period=period)
-    event = _revision(reading, drafted(reading, Lesson(content=content)), facts, old)
+    lesson = Lesson(content=content, created_at=created_at)
+    event = _revision(reading, drafted(reading, lesson), facts, old)
     # It is new or was archived, so it has no edges; its tags will be those of the old block.
     heir = Heir(id=event.block_id, number=None, category=event.category, tags=(), zone=event.zone)
     change = succeed(reading, facts.number, heir)

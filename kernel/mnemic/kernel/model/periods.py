@@ -33,8 +33,9 @@ class Period:
         return not (self._is_before(other) or other._is_before(self))
 
     def _is_before(self, other: Period) -> bool:
-        ends = self.until_us is not None and other.from_us is not None
-        return ends and self.until_us <= other.from_us
+        if self.until_us is None or other.from_us is None:
+            return False
+        return self.until_us <= other.from_us
 
 
 ALWAYS: Final = Period()

@@ -163,6 +163,7 @@ def revise(
     /,
     *,
     reason: str | None = None,
+    created_at: str | None = None,
     valid_from: str | None = None,
     valid_until: str | None = None,
     command_id: str | None = None,
@@ -174,6 +175,7 @@ def revise(
         block_id: The block; the first 8 characters of its id are enough.
         text: The new text; - reads standard input.
         reason: The reason, for the log.
+        created_at: When the new text was said, ISO 8601; now if not given.
         valid_from: Since when the fact of the new text holds, ISO 8601; without both dates, as for
             the old text.
         valid_until: Until when it holds.
@@ -187,6 +189,7 @@ def revise(
                 block,
                 _text_of(text),
                 reason,
+                created_at=created_at,
                 valid_from=valid_from,
                 valid_until=valid_until,
                 command_id=command_id,

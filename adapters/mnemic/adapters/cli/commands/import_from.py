@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from attrs import evolve
+from cyclopts import Parameter
 from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import Flag, Run, plain, plural
 from mnemic.adapters.cli.invocation.failures import Exit
-from mnemic.adapters.cli.invocation.opening import opened
 
 if TYPE_CHECKING:
     from mnemic.adapters.importers.memories import ImportReport
@@ -29,7 +29,7 @@ def import_from(
     path: Path,
     /,
     *,
-    map_: tuple[str, ...] = (),
+    mapping: Annotated[tuple[str, ...], Parameter(name="--map")] = (),
     zone: str | None = None,
     consolidate: bool = True,
     dry_run: Flag = False,
@@ -48,7 +48,7 @@ def import_from(
     Args:
         kind: The kind of source.
         path: The file or folder.
-        map_: ARGUMENT=COLUMN, for csv and jsonl: content=text, created_at=day; repeat for more.
+        mapping: ARGUMENT=COLUMN, for csv and jsonl: content=text, created_at=day; repeat for more.
         zone: Trust zone of what is imported; imported if not given.
         consolidate: Promote what was imported. Without it, blocks wait in the inbox.
         dry_run: Import into a temporary memory, report, and write nothing.
@@ -61,7 +61,7 @@ def import_from(
 
     source = kind_named(kind)
     run = evolve(run, actor=run.actor or f"import-{source.name}")
-    options = Options(mapping=_mapping(map_))
+    options = Options(mapping=_mapping(mapping))
     with Spool() as spool, run.progress("importing") as progress:
         spool.fill(source.read(path, options))
         clock = ImportClock(instant("first", spool.first))
@@ -78,6 +78,24 @@ def import_from(
     return Exit.REFUSED if report.refused_count else Exit.OK
 
 
+def export_okf(folder: Path, /, *, run: Run) -> int:
+    """Write the active blocks as a bundle of the Open Knowledge Format, for people and other tools.
+
+    A block becomes a page of Markdown with its type, title, tags, author and dates, an edge a link.
+    The pages contain all texts. History stays in mnemic: to move all of it, see `mnemic export`.
+
+    Args:
+        folder: The folder to write; it must not exist.
+        run: The invocation.
+    """
+    from mnemic.adapters.importers.memories.okf_export import write_okf
+
+    with run.looking() as memory:
+        count = write_okf(memory, folder)
+    run.show_document({"folder": str(folder), "pages": count}, Text(f"{count} pages in {folder}."))
+    return Exit.OK
+
+
 def _mapping(given: tuple[str, ...]) -> dict[str, str]:
     from mnemic.kernel.errors import FieldRefused
 
@@ -91,6 +109,7 @@ def _mapping(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _memory(run: Run, clock: Clock, *, dry_run: bool) -> AbstractContextManager[SyncMemory]:
+    from mnemic.adapters.cli.invocation.opening import opened
     from mnemic.adapters.inprocess import SyncMemory
 
     if dry_run:
@@ -99,16 +118,17 @@ def _memory(run: Run, clock: Clock, *, dry_run: bool) -> AbstractContextManager[
 
 
 def _drawn(report: ImportReport, mapped: str, *, dry_run: bool) -> Iterator[Text]:
-    for each in report.refused[:SHOWN]:
-        place, code, detail = (plain(each[key]) for key in ("place", "code", "detail"))
+    for refused in report.refused[:SHOWN]:
+        place, code, detail = (plain(refused[key]) for key in ("place", "code", "detail"))
         yield Text.assemble((place, "bold"), f" {code}: {detail}")
     more = report.refused_count - min(len(report.refused), SHOWN)
-    if more:
+    if more > 0:
         yield Text(f"… and {more} more refused; --json has the first {len(report.refused)}.")
     for each in report.left:
         places = ", ".join(map(plain, each["places"][:PLACES_SHOWN]))
         what = f"{each['count']} x {each['what']}, since {each['why']}"
-        yield Text(f"Left: {plain(what)} ({places}{', …' * (each['count'] > PLACES_SHOWN)}).")
+        more_places = ", …" if each["count"] > PLACES_SHOWN else ""
+        yield Text(f"Left: {plain(what)} ({places}{more_places}).")
     counts = (
         (report.learned, "learned"),
         (report.revised, "revised"),

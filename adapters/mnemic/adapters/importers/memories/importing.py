@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from attrs import asdict, define, field
 
@@ -18,28 +18,13 @@ from mnemic.adapters.importers.memories.changes import Change, Connect, Forget, 
 from mnemic.adapters.importers.memories.recorded_times import ImportClock
 from mnemic.adapters.importers.memories.spool import Spool
 from mnemic.adapters.importers.parsed_items import SOURCE, InputRefused
+from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import BlockNotActive, FieldRefused, Refused
 from mnemic.kernel.timestamps import instant, iso
 
 REFUSED_MAX: Final = 100
 """Refusals that are kept with their places; the others are counted."""
 _DONE: Final = {Learn: "learned", Revise: "revised", Forget: "forgotten", Connect: "connected"}
-
-
-class Target(Protocol):
-    """The operations of a memory that an import uses."""
-
-    def learn(self, content: str, **fields: Any) -> Any: ...
-    def revise(self, block_id: str, content: str, reason: str | None = None, **fields: Any) -> Any:
-        """See ``SyncMemory.revise``."""
-        ...
-
-    def forget(self, block_id: str, reason: str | None = None, **fields: Any) -> Any: ...
-    def connect(
-        self, source: str, target: str, relation: str | None = None, **fields: Any
-    ) -> Any: ...
-    def status(self) -> Any: ...
-    def history(self, *, of: str | None = None, limit: int = 100) -> Any: ...
 
 
 @define(kw_only=True)
@@ -72,7 +57,7 @@ class ImportReport:
 
 
 def import_changes(
-    memory: Target,
+    memory: SyncMemory,
     spool: Spool,
     *,
     kind: str,
@@ -99,7 +84,7 @@ def import_changes(
 
 @define(kw_only=True)
 class _Import:
-    memory: Target
+    memory: SyncMemory
     spool: Spool
     kind: str
     clock: ImportClock
@@ -213,7 +198,10 @@ class _Import:
             if name in change.lesson
         }
         try:
-            result = self.memory.revise(old, change.lesson["content"], **period, command_id=command)
+            created_at = change.lesson.get("created_at", change.at)
+            result = self.memory.revise(
+                old, change.lesson["content"], created_at=created_at, **period, command_id=command
+            )
         except (BlockNotActive, FieldRefused):
             # It has this text already, or another block has, or it was superseded in between.
             self._learn(change, f"{command}-again")

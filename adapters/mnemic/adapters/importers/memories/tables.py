@@ -6,11 +6,15 @@ import sqlite3
 from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mnemic.adapters.importers.parsed_items import InputRefused, InputUnreadable
 
 Row = dict[str, Any]
+_HEADER: Final = 100
+"""Bytes of the header of a SQLite file: page size at 16, number of pages at 28."""
+_LARGEST_PAGE: Final = 65_536
+"""The page size that is written as 1."""
 
 
 class Tables:
@@ -81,12 +85,27 @@ def tables(path: Path) -> Generator[Tables]:
         raise InputRefused(
             f"{path} is not a SQLite file", recovery="Name the database file of the program."
         )
+    _check_whole(path)
     # A copy of a live database may need its write-ahead log, which only a writer can apply.
     mode = "ro" if path.with_name(f"{path.name}-wal").exists() else "ro&immutable=1"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     with closing(sqlite3.connect(uri, uri=True)) as connection:
         connection.text_factory = lambda text: text.decode(errors="replace")
         yield Tables(path, connection)
+
+
+def _check_whole(path: Path) -> None:
+    """Refuse a file that is shorter than its header says: SQLite reads it and loses rows."""
+    with path.open("rb") as file:
+        header = file.read(_HEADER)
+    size = path.stat().st_size
+    page_size = int.from_bytes(header[16:18], "big")
+    whole = (_LARGEST_PAGE if page_size == 1 else page_size) * int.from_bytes(header[28:32], "big")
+    if len(header) < _HEADER or size < whole:
+        raise InputRefused(
+            f"{path} is cut off: it has {size} bytes of {max(whole, _HEADER)}",
+            recovery="Copy it again while its program is stopped.",
+        )
 
 
 def is_sqlite(path: Path) -> bool:

@@ -10,6 +10,8 @@ from mnemic.adapters.importers.memories.json_items import needed
 from mnemic.adapters.importers.parsed_items import InputRefused, InputUnreadable
 from mnemic.adapters.importers.passages import ATOM_SIZE, Piece, sentences
 
+RELATED: Final = "\n\n## Related\n\n"
+"""Heading of the links that an export writes below a text."""
 FILE_MAX: Final = 16 * 2**20
 """Bytes of one file of text."""
 

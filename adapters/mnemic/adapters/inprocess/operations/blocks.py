@@ -22,7 +22,6 @@ from mnemic.kernel.decisions.space import decide_erase_space
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.model.periods import ALWAYS
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.results import (
     ConsolidateResult,
@@ -192,6 +191,7 @@ class BlockOperations(Host):
         content: str,
         reason: str | None = None,
         *,
+        created_at: Date = None,
         valid_from: Date = None,
         valid_until: Date = None,
         command_id: str | None = None,
@@ -202,6 +202,7 @@ class BlockOperations(Host):
             block_id: Id of a block: 16 hexadecimal digits.
             content: The new text.
             reason: Why; kept in the log.
+            created_at: When the new text was said, as for ``learn``. None: now.
             valid_from: Since when the fact of the new text holds; without both dates the period of
                 the block is kept.
             valid_until: Until when it holds, exclusive.
@@ -213,12 +214,14 @@ class BlockOperations(Host):
         from mnemic.kernel.decisions.archiving import decide_revise
 
         period = checked_period(valid_from, valid_until)
-        arguments = {"block_id": block_id, "content": content, "reason": reason}
-        if period != ALWAYS:
-            arguments |= {"valid_from": valid_from, "valid_until": valid_until}
+        arguments: dict[str, Any] = {"block_id": block_id, "content": content, "reason": reason}
+        dates = {"created_at": created_at, "valid_from": valid_from, "valid_until": valid_until}
+        arguments |= {name: date for name, date in dates.items() if date is not None}
         outcome = self._open().execute(
             Command("revise", arguments, command_id),
-            lambda view, _: decide_revise(view, block_id, content, reason, period=period),
+            lambda view, _: decide_revise(
+                view, block_id, content, reason, period=period, created_at=created_at
+            ),
         )
         change = outcome.result
         self._recent.learn(change.new)

@@ -15,7 +15,7 @@ from mnemic.adapters.importers.memories.changes import (
     moment,
 )
 from mnemic.adapters.importers.memories.json_items import json_items
-from mnemic.adapters.importers.messages import message_text, shown_branch
+from mnemic.adapters.importers.messages import is_hidden, message_text, shown_branch
 from mnemic.adapters.importers.parsed_items import InputRefused
 from mnemic.kernel.decisions.learning import MESSAGE
 from mnemic.kernel.validation import NAME_LENGTH_MAX
@@ -100,8 +100,7 @@ def read_chatgpt(path: Path, _: Options) -> Iterator[Found]:
 def _chatgpt_messages(place: str, thread: str, messages: Sequence[Any]) -> Iterator[Found]:
     for number, each in enumerate(messages, start=1):
         here = f"{place} message {number}"
-        about = each.get("metadata")
-        if isinstance(about, dict) and about.get("is_visually_hidden_from_conversation"):
+        if is_hidden(each):
             yield Left(place=here, what="message", why="it is hidden")
             continue
         author = each.get("author")

@@ -23,7 +23,7 @@ from mnemic.adapters.importers.memories.changes import (
     lesson,
     moment,
 )
-from mnemic.adapters.importers.memories.texts import front_matter, parts, text_of_file
+from mnemic.adapters.importers.memories.texts import RELATED, front_matter, parts, text_of_file
 from mnemic.adapters.importers.parsed_items import InputRefused
 from mnemic.kernel.timestamps import iso
 
@@ -68,7 +68,9 @@ def _pages(folder: Path, *, skip: frozenset[str], is_okf: bool) -> Iterator[Foun
             yield Left(place=name, what="page", why="it has no text")
             continue
         written = iso(round(file.stat().st_mtime * 1_000_000))
-        yield from _page(name, about, body, written)
+        # What mnemic wrote has its edges below the text, which is not part of it.
+        text = body.partition(RELATED)[0] if "mnemic" in about else body
+        yield from _page(name, about, text, written)
         for target in _links(name, body, names):
             yield Connect(place=name, source=name, target=target, relation="links to")
 
@@ -86,6 +88,7 @@ def _page(name: str, about: Mapping[str, Any], body: str, written: str) -> Itera
         author=_word(author),
         thread=name,
         created_at=created or written,
+        valid_from=_date(about.get("valid_from")),
         valid_until=_date(about.get("stale_after")),
     )
     title = about.get("title") or PurePosixPath(name).stem
