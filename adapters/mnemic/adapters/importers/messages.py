@@ -7,7 +7,7 @@
 
 A message has its text in ``content`` or ``text``; it may have a name or a role, a date in one of
 the usual keys (ISO 8601, or seconds or milliseconds since 1970), a thread, and an id. Of a tree
-the branch shown last is read; nodes without text are skipped.
+the branch shown last is read; hidden messages and nodes without text are skipped.
 """
 
 from __future__ import annotations
@@ -128,8 +128,13 @@ def _conversations(document: Any) -> list[Conversation]:
     """Return the conversations of a document; an object of another form counts as a message."""
     match document:
         case {"mapping": dict(tree)}:
-            branch = _branch(tree, document.get("current_node"))
-            return [Conversation(name=_called(document), messages=branch)]
+            branch = shown_branch(tree, document.get("current_node"))
+            return [
+                Conversation(
+                    name=_called(document),
+                    messages=[each for each in branch if not is_hidden(each)],
+                )
+            ]
         case {"messages": list(messages)}:
             return [Conversation(name=_called(document), messages=messages)]
         case [*members] if any(_holds_messages(member) for member in members):
@@ -153,8 +158,8 @@ def _called(conversation: Mapping[str, Any]) -> str | None:
     return None if called is None else called[:_TITLE_LENGTH]
 
 
-def _branch(tree: Mapping[str, Any], last: object) -> list[Any]:
-    """Return the messages from the root of a tree to the node that was shown last."""
+def shown_branch(tree: Mapping[str, Any], last: object) -> list[Any]:
+    """Return the messages with text from the root of a tree to the node that was shown last."""
     nodes = {key: node for key, node in tree.items() if isinstance(node, dict)}
     at = last if isinstance(last, str) and last in nodes else _last_leaf(nodes)
     found: list[Any] = []
@@ -167,6 +172,13 @@ def _branch(tree: Mapping[str, Any], last: object) -> list[Any]:
     return [message for message in reversed(found) if _has_words(message)]
 
 
+def is_hidden(message: Mapping[str, Any]) -> bool:
+    """Whether ChatGPT does not show a message, such as its own notes about the user."""
+    about = message.get("metadata")
+    hidden = isinstance(about, dict) and about.get("is_visually_hidden_from_conversation")
+    return bool(hidden)
+
+
 def _last_leaf(nodes: Mapping[str, Mapping[str, Any]]) -> str | None:
     leaves = [key for key, node in nodes.items() if not node.get("children")]
     return leaves[-1] if leaves else None
@@ -176,7 +188,7 @@ def _has_words(message: object) -> bool:
     """Whether a node of a tree has text; many nodes only connect others."""
     if not isinstance(message, dict):
         return False
-    words = _words(message.get("content"))
+    words = message_text(message.get("content"))
     return bool(words and words.strip())
 
 
@@ -189,7 +201,9 @@ def _message(
     if not isinstance(given, dict):
         what = f"expected a message, got {type(given).__name__}"
         return thread, Item(place=place, refusal=InputRefused(what, recovery=_NOT_A_MESSAGE))
-    words = next((found for key in _TEXTS if (found := _words(given.get(key))) is not None), None)
+    words = next(
+        (found for key in _TEXTS if (found := message_text(given.get(key))) is not None), None
+    )
     if words is None:
         refusal = InputRefused("a message without a text", recovery=_NOT_A_MESSAGE)
         return thread, Item(place=place, refusal=refusal)
@@ -212,7 +226,7 @@ def _message(
     return (own or thread), made
 
 
-def _words(content: object) -> str | None:
+def message_text(content: object) -> str | None:
     """Return the text of a message; of several parts, those that are text."""
     match content:
         case {"parts": [*parts]} | [*parts]:

@@ -101,6 +101,8 @@ def ingest(
     how = importers.Reading(
         format=kind, labels=_checked(labels), date_order=date_order, conversation=conversation
     )
+    if kind is None:
+        _check_no_other_kind(paths)
     tally = Tally()
     with run.progress("reading") as progress:
         sittings = _read(paths, how, tally, progress)
@@ -161,6 +163,21 @@ def _read(paths: Sequence[Path], how: Reading, tally: Tally, progress: Progress)
 def _report(tally: Tally, run: Invocation) -> int:
     run.show_document(tally.to_dict(), *tally.drawn())
     return Exit.REFUSED if tally.refused else Exit.OK
+
+
+def _check_no_other_kind(paths: Sequence[Path]) -> None:
+    """Refuse what another command imports, with its history."""
+    from mnemic.adapters.importers import InputRefused
+    from mnemic.adapters.importers.memories import recognised
+
+    for path in paths:
+        found = recognised(path)
+        if found is not None:
+            raise InputRefused(
+                f"{path} looks like a memory of the kind {found.name}: {found.what}",
+                recovery=f"Import it with its history: mnemic import-from {found.name} {path}. Or "
+                "say with --format how to read it as it is.",
+            )
 
 
 def _checked(labels: Labels) -> Labels:

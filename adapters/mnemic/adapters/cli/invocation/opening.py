@@ -25,7 +25,7 @@ from mnemic.kernel.errors import (
 )
 
 if TYPE_CHECKING:
-    from mnemic.kernel.ports import Log, Store
+    from mnemic.kernel.ports import Clock, Log, Store
 
 ACTOR = "cli"
 """The default actor in the log."""
@@ -47,6 +47,7 @@ def opened(
     read_only: bool,
     asking: bool,
     warn: Callable[[str], None] | None,
+    clock: Clock | None = None,
 ) -> Generator[SyncMemory]:
     """Open the memory of a command, for a ``with`` block.
 
@@ -56,6 +57,7 @@ def opened(
         read_only: Whether nothing may be written; then a damaged log opens up to its damage.
         asking: Whether a session of the environment that is not open is left out, with a warning.
         warn: Called with a warning about such damage or such a session; None: no warning.
+        clock: The wall clock; None: the system's.
 
     Raises:
         StoreFailed: There is no such file, no such server, or no store on it.
@@ -85,6 +87,7 @@ def opened(
             space=run.space,
             embedder=wanted,
             tokens=counter_named(run.counter),
+            clock=clock,
             actor=actor_of(run),
             read_only=read_only,
             retriever=ASKED_ONCE if run.retriever == "ann" else "exact",

@@ -80,13 +80,10 @@ class PayloadCheck:
             self._erased_at, self._before = version, -self._erasures.present_count
 
     def recorded(self, after: Head | int, upto: Head | None = None) -> Iterator[Recorded]:
-        """Return the events after *after* up to *upto*, or to the end, and check their payloads.
-
-        They are for a fold; see ``Codec.decode_to_fold``.
-        """
+        """Return the events after *after* up to *upto*, or to the end, and check their payloads."""
         if self.lost:
             return self._marked(after, upto)
-        return self._erasures.read_to_fold(self._log.read(after, upto))
+        return self._erasures.read(self._log.read(after, upto))
 
     def _marked(self, after: Head | int, upto: Head | None) -> Iterator[Recorded]:
         """Yield the same events, with lost payloads marked."""

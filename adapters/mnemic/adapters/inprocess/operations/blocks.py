@@ -21,6 +21,7 @@ from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.validation import checked_period
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class BlockOperations(Host):
         expires_at: Date = None,
         scope: Mapping[str, str] | None = None,
         role: str | None = None,
+        valid_from: Date = None,
+        valid_until: Date = None,
         command_id: str | None = None,
     ) -> LearnResult:
         """Put a text into the inbox: durable when this returns, without any model.
@@ -83,6 +86,10 @@ class BlockOperations(Host):
                 that of this handle.
             role: Which side of a conversation it comes from: ``user``, ``assistant``, ``tool`` or
                 ``system``; stored as metadata.
+            valid_from: Since when its fact holds in the world, whenever that was said. None: since
+                ever. What is learned again with another period gets that period.
+            valid_until: Until when its fact holds, exclusive. None: the end is open. Afterwards it
+                is still recalled, behind what holds, and marked.
             command_id: See the class.
 
         Raises:
@@ -107,6 +114,8 @@ class BlockOperations(Host):
             expires_at=expires_at,
             scope=self._scoped(scope),
             role=role,
+            valid_from=valid_from,
+            valid_until=valid_until,
         )
 
         def decide(view: View, _: Instant) -> Decision[LearnResult]:
@@ -191,19 +200,37 @@ class BlockOperations(Host):
         content: str,
         reason: str | None = None,
         *,
+        created_at: Date = None,
+        valid_from: Date = None,
+        valid_until: Date = None,
         command_id: str | None = None,
     ) -> ReviseResult:
         """Replace the text of a block; its tags, evidence and edges are kept.
+
+        Args:
+            block_id: Id of a block: 16 hexadecimal digits.
+            content: The new text.
+            reason: Why; kept in the log.
+            created_at: When the new text was said, as for ``learn``. None: now.
+            valid_from: Since when the fact of the new text holds; without both dates the period of
+                the block is kept.
+            valid_until: Until when it holds, exclusive.
+            command_id: See the class.
 
         Raises:
             BlockNotFound, BlockNotActive, FieldRefused, ContentEmpty, ContentTooLong: See each.
         """
         from mnemic.kernel.decisions.archiving import decide_revise
 
-        arguments = {"block_id": block_id, "content": content, "reason": reason}
+        period = checked_period(valid_from, valid_until)
+        arguments: dict[str, Any] = {"block_id": block_id, "content": content, "reason": reason}
+        dates = {"created_at": created_at, "valid_from": valid_from, "valid_until": valid_until}
+        arguments |= {name: date for name, date in dates.items() if date is not None}
         outcome = self._open().execute(
             Command("revise", arguments, command_id),
-            lambda view, _: decide_revise(view, block_id, content, reason),
+            lambda view, _: decide_revise(
+                view, block_id, content, reason, period=period, created_at=created_at
+            ),
         )
         change = outcome.result
         self._recent.learn(change.new)
@@ -414,10 +441,9 @@ def _identifying(lesson: Lesson | Refused) -> dict[str, Any]:
     if isinstance(lesson, Refused):
         return lesson.to_dict()
     given = asdict(lesson, recurse=False)
-    if lesson.scope is None:
-        del given["scope"]  # keeps command ids from before scopes valid
-    if lesson.role is None:
-        del given["role"]  # the same
+    for name in ("scope", "role", "valid_from", "valid_until"):
+        if given[name] is None:
+            del given[name]  # keeps command ids from before this field valid
     return given
 
 

@@ -110,11 +110,7 @@ def _conditions(view: View, where: Where) -> Iterator[tuple[str, Sieve]]:
     if where.category:
         categories = [view.state.catalogue.categories.known(name) for name in where.category]
         yield "category", lambda numbers: np.isin(view.life.column("category", numbers), categories)
-    since, until = where.since_us, where.until_us
-    if since is not None:
-        yield "since", lambda numbers: _dated(view, numbers, since=since)
-    if until is not None:
-        yield "until", lambda numbers: _dated(view, numbers, until=until)
+    yield from _of_times(view, where)
     if where.ranges:
         yield "range", partial(_in_ranges, view, where.ranges)
     for name in SAID:
@@ -122,6 +118,16 @@ def _conditions(view: View, where: Where) -> Iterator[tuple[str, Sieve]]:
         if values:
             yield name, partial(_saying, view, name, values)
     yield from _compound(view, where)
+
+
+def _of_times(view: View, where: Where) -> Iterator[tuple[str, Sieve]]:
+    since, until, valid_at = where.since_us, where.until_us, where.valid_at_us
+    if since is not None:
+        yield "since", lambda numbers: _dated(view, numbers, since=since)
+    if until is not None:
+        yield "until", lambda numbers: _dated(view, numbers, until=until)
+    if valid_at is not None:
+        yield "valid_at", lambda numbers: view.holding(numbers, valid_at)
 
 
 def _compound(view: View, where: Where) -> Iterator[tuple[str, Sieve]]:

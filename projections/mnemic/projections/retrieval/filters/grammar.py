@@ -14,7 +14,8 @@ from mnemic.kernel.scope import SCOPE_KEYS
 from mnemic.kernel.timestamps import instant, iso
 
 WORDS = ("tags", "category", "author", "thread")
-KEYS = (*WORDS, "metadata", *SCOPE_KEYS, "since", "until", "range", "any", "all", "not")
+TIMES = ("since", "until", "valid_at")
+KEYS = (*WORDS, "metadata", *SCOPE_KEYS, *TIMES, "range", "any", "all", "not")
 RANGED = ("confidence", "metadata")
 BOUNDS = ("from", "to")
 WORDS_MAX = 1000
@@ -75,6 +76,8 @@ class Where:
     """created_at at or after; blocks of unknown age do not pass."""
     until_us: int | None = None
     """created_at before or at."""
+    valid_at_us: int | None = None
+    """The fact of the block holds then."""
     ranges: tuple[Range, ...] = ()
     any_of: tuple[Where, ...] = ()
     """At least one of these filters holds."""
@@ -99,7 +102,8 @@ class Where:
         found: dict[str, Any] = {name: list(given) for name, given in words.items() if given}
         if self.metadata:
             found["metadata"] = dict(self.metadata)
-        for name, us in (("since", self.since_us), ("until", self.until_us)):
+        for name in TIMES:
+            us = getattr(self, f"{name}_us")
             if us is not None:
                 found[name] = iso(us)
         if self.ranges:
@@ -148,6 +152,7 @@ class _Parser:
             metadata=_metadata(path, given.get("metadata")),
             since_us=instant("since", given.get("since")),
             until_us=instant("until", given.get("until")),
+            valid_at_us=instant("valid_at", given.get("valid_at")),
             ranges=_ranges(f"{path} range", given.get("range")),
             any_of=self._listed(f"{path} any", given.get("any"), depth),
             all_of=self._listed(f"{path} all", given.get("all"), depth),
