@@ -16,8 +16,9 @@ from mnemic.adapters.inprocess.argument_limits import checks_arguments
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome
-from mnemic.adapters.inprocess.engine.opening import open_space
+from mnemic.adapters.inprocess.engine.opening import EXTRACTOR_TIMEOUT_S, open_space
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
+from mnemic.adapters.inprocess.extraction.operations import ExtractionOperations
 from mnemic.adapters.inprocess.ledger.composed_graph import ComposedGraph
 from mnemic.adapters.inprocess.operations.blocks import BlockOperations
 from mnemic.adapters.inprocess.operations.checkpoints import CheckpointOperations
@@ -60,6 +61,7 @@ from mnemic.kernel.ports import (
     CommandRow,
     Embedder,
     Entropy,
+    Extractor,
     Store,
     TokenCounter,
 )
@@ -89,6 +91,7 @@ class SyncMemory(
     CheckpointOperations,
     RevertOperations,
     QuarantineOperations,
+    ExtractionOperations,
     Guided,
 ):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.
@@ -111,6 +114,8 @@ class SyncMemory(
         embedders: Sequence[Embedder] = (),
         analyst: Analyst | None = None,
         analyst_timeout_s: float = TIMEOUT_S,
+        extractor: Extractor | None = None,
+        extractor_timeout_s: float = EXTRACTOR_TIMEOUT_S,
         policy: Policy | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
@@ -138,6 +143,10 @@ class SyncMemory(
                 ``NoAnalyst()``: no analysis.
             analyst_timeout_s: How long an analyst may take over one chunk, in seconds; analyses
                 missing by then are recorded as failed. Range: (0, 86400].
+            extractor: Finds facts in the messages of ``add`` where no extractor is named; None:
+                messages are only learned. ``add(extract="rules")`` needs none.
+            extractor_timeout_s: How long an extractor with a model may take over one window of
+                messages, in seconds; then the messages count as unread. Range: (0, 86400].
             policy: The policy of a new space; an existing one keeps the policy it adopted.
             clock: The wall clock; None: the system's.
             entropy: Source of random bytes; None: the system's.
@@ -186,6 +195,8 @@ class SyncMemory(
                 embedders=embedders,
                 analyst=analyst,
                 analyst_timeout_s=analyst_timeout_s,
+                extractor=extractor,
+                extractor_timeout_s=extractor_timeout_s,
                 tokens=tokens,
                 scope=scope,
             )

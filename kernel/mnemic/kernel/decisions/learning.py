@@ -220,11 +220,11 @@ def decide_fresh(
             raise IdCollision(f"the content has the id {block} of another block", block_id=block)
         block = facts.id
         if block not in earlier.said and facts.status != ARCHIVED:
-            return _again(reading, Saying(zone=facts.zone, said_us=facts.said_us), fresh, block)
+            return said_again(reading, Saying(zone=facts.zone, said_us=facts.said_us), fresh, block)
         if block not in earlier.said:
             check_reach(reading, facts)
     if block in earlier.said:
-        return _again(reading, earlier.said[block], fresh, block)
+        return said_again(reading, earlier.said[block], fresh, block)
     learned = Learned(
         block_id=block,
         action="created" if number is None else "reactivated",
@@ -293,7 +293,7 @@ def _is_of(existing: BlockText | Erased, text: BlockText) -> bool:
     return same and (existing.author, existing.metadata) == (text.author, text.metadata)
 
 
-def _again(
+def said_again(
     reading: Reading, last: Saying, fresh: BlockLearned, block: BlockId
 ) -> Decision[Learned]:
     """Return the decision on a text that is known and not archived.

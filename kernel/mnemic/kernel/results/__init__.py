@@ -98,6 +98,13 @@ if TYPE_CHECKING:
         ProbabilityTerm,
         WhyNot,
     )
+    from mnemic.kernel.results.extractions import (
+        AddResult,
+        ExtractionResult,
+        FactResult,
+        Quotation,
+        RefusedFactResult,
+    )
     from mnemic.kernel.results.frontier import (
         Calibration,
         ClassicCandidate,
@@ -141,6 +148,7 @@ __all__ = [
     "DETAILS",
     "NAMED_MAX",
     "RECORDED",
+    "AddResult",
     "Analogy",
     "Backtest",
     "Block",
@@ -185,6 +193,8 @@ __all__ = [
     "EvidenceChange",
     "Explanation",
     "ExportResult",
+    "ExtractionResult",
+    "FactResult",
     "ForgetResult",
     "ForkResult",
     "Frontier",
@@ -205,6 +215,7 @@ __all__ = [
     "PolicyStep",
     "ProbabilityTerm",
     "QuarantineResult",
+    "Quotation",
     "RecallResult",
     "Receipt",
     "ReceiptCheck",
@@ -214,6 +225,7 @@ __all__ = [
     "ReferencedBlock",
     "Refusal",
     "RefusedEdge",
+    "RefusedFactResult",
     "Replacement",
     "ReplayResult",
     "ReplaySummary",
@@ -276,6 +288,7 @@ def _modules() -> Iterator[ModuleType]:
         descents,
         exchange,
         explanations,
+        extractions,
         frontier,
         guides,
         references,
@@ -283,4 +296,4 @@ def _modules() -> Iterator[ModuleType]:
     )
 
     yield from (backtests, chronicles, compositions, descents, exchange)
-    yield from (explanations, frontier, guides, references, replays)
+    yield from (explanations, extractions, frontier, guides, references, replays)

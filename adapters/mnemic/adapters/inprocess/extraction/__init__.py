@@ -1,0 +1,1 @@
+"""Messages in, facts out: operations on messages and facts, and what runs an extractor."""

@@ -1,0 +1,99 @@
+"""Which facts rest on which messages at a point of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from attrs import frozen
+
+from mnemic.kernel.events import ExtractedFact, FactsExtracted
+from mnemic.kernel.model.texts import Erased
+from mnemic.projections.blocks.extractions import Extraction
+from mnemic.projections.view.block_view import BlockView
+
+
+@frozen
+class Finding:
+    """A fact of one extraction."""
+
+    extraction: Extraction
+    fact: ExtractedFact
+
+
+def findings_in(view: BlockView, message: int) -> Iterator[Finding]:
+    """Yield the facts that quote a message, in the order of extraction."""
+    block = view.id(message)
+    for each in view.state.extractions.of_message(message, view.point.version):
+        for fact in each.event.facts:
+            if any(quote.message == block for quote in fact.quotes):
+                yield Finding(each, fact)
+
+
+def findings_of(view: BlockView, number: int) -> Iterator[Finding]:
+    """Yield the extractions of the fact in a block, in order."""
+    block = view.id(number)
+    for each in view.state.extractions.of_fact(number, view.point.version):
+        for fact in each.event.facts:
+            if fact.block_id == block:
+                yield Finding(each, fact)
+
+
+def sources_of(view: BlockView, number: int) -> set[int]:
+    """Return the messages that a block rests on as a fact, erased ones included."""
+    numbers = view.state.catalogue.numbers
+    found = (each for finding in findings_of(view, number) for each in finding.fact.quotes)
+    return {numbers[quote.message] for quote in found}
+
+
+def is_said_otherwise(view: BlockView, number: int) -> bool:
+    """Whether a block was learned or said again by anything but an extraction."""
+    ranges = [
+        range(each.version - each.event.preceding, each.version)
+        for each in view.state.extractions.of_fact(number, view.point.version)
+    ]
+    return any(not any(version in each for each in ranges) for version in _said_at(view, number))
+
+
+def _said_at(view: BlockView, number: int) -> set[int]:
+    """Return the versions at which a block was learned or said again."""
+    life = view.state.catalogue.life
+    place, version = life.place("said"), view.point.version
+    (trail,) = life.trails([number], version, lambda values: values[place]).values()
+    return {said for _, said in trail if said is not None}
+
+
+def resting_on(view: BlockView, messages: Collection[int]) -> tuple[list[int], list[int]]:
+    """Return the facts that rest on *messages* alone, and those that rest on others too.
+
+    A message that is erased already supports nothing. Both lists are ascending, without facts that
+    are erased or among *messages*.
+    """
+    numbers, gone = view.state.catalogue.numbers, set(messages)
+    found = {
+        numbers[finding.fact.block_id]
+        for message in messages
+        for finding in findings_in(view, message)
+    }
+    alone: list[int] = []
+    shared: list[int] = []
+    for fact in sorted(found - gone):
+        if isinstance(view.text(fact), Erased):
+            continue
+        left = (each for each in sources_of(view, fact) - gone)
+        is_shared = is_said_otherwise(view, fact) or any(
+            not isinstance(view.text(each), Erased) for each in left
+        )
+        (shared if is_shared else alone).append(fact)
+    return alone, shared
+
+
+def read_by(view: BlockView, message: int, extractor: FactsExtracted) -> bool:
+    """Whether the same extractor has read a message since it was last learned, without failing."""
+    learned = view.life.get("learned", message)
+    return any(
+        each.version > learned
+        and each.event.status != "failed"
+        and (each.event.extractor, each.event.model, each.event.prompt)
+        == (extractor.extractor, extractor.model, extractor.prompt)
+        for each in view.state.extractions.of_message(message, view.point.version)
+    )
