@@ -348,7 +348,7 @@ class Queries(ABC):
         """Return the last events, or those of one block, in order.
 
         Args:
-            of: Only events that concern this block; None: all.
+            of: Only what concerns this block; None: everything.
             limit: Most events. Range: 1 to 1000.
 
         Raises:

@@ -197,6 +197,10 @@ class ErasureReceipt(Result):
     """Version of the last event that erased any of it."""
     chain: str
     """Chain digest of the log's end after it, hex."""
+    facts: tuple[BlockId, ...] = ()
+    """Facts that are erased with it: an extractor found them in these messages alone."""
+    kept: tuple[BlockId, ...] = ()
+    """Facts that rest on it and on something else as well; they are not erased."""
     left: tuple[str, ...] = ()
     """Checkpoints that may still hold the text, since they could not be removed."""
 
@@ -205,7 +209,10 @@ class ErasureReceipt(Result):
         what = plural(len(self.block_ids), "block") if self.block_ids else "Space"
         if len(self.block_ids) == 1:
             what = f"Block {short(self.block_ids[0])}"
-        said = f"{what} erased at version {self.version}."
+        resting = f" with {plural(len(self.facts), 'fact')}" if self.facts else ""
+        said = f"{what}{resting} erased at version {self.version}."
+        if self.kept:
+            said += f" {plural(len(self.kept), 'fact')} with other sources kept."
         if not self.left:
             return said
         names = ", ".join(self.left)

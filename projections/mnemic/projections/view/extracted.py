@@ -87,6 +87,19 @@ def resting_on(view: BlockView, messages: Collection[int]) -> tuple[list[int], l
     return alone, shared
 
 
+def resting_on_erased(view: BlockView, messages: Collection[int]) -> tuple[list[int], list[int]]:
+    """Return the facts that were found in erased messages: erased ones, and those that are not."""
+    numbers = view.state.catalogue.numbers
+    found = {
+        numbers[finding.fact.block_id]
+        for message in messages
+        for finding in findings_in(view, message)
+    }
+    facts = sorted(found.difference(messages))
+    gone = [each for each in facts if isinstance(view.text(each), Erased)]
+    return gone, [each for each in facts if each not in gone]
+
+
 def read_by(view: BlockView, message: int, extractor: FactsExtracted) -> bool:
     """Whether the same extractor has read a message since it was last learned, without failing."""
     learned = view.life.get("learned", message)

@@ -211,6 +211,10 @@ class View(BlockView):
         """Return the facts that rest on *messages* alone, and those that rest on others too."""
         return extracted.resting_on(self, messages)
 
+    def resting_on_erased(self, messages: Collection[int]) -> tuple[list[int], list[int]]:
+        """Return the facts that were found in erased messages: erased ones, and those kept."""
+        return extracted.resting_on_erased(self, messages)
+
     # --- the past -----------------------------------------------------------------------------
 
     def stretch(self, first: int, last: int) -> LogRange:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 from attrs import define, field, frozen
@@ -128,11 +129,12 @@ class Runner:
             messages: Blocks; those that are archived by now are left out.
             progress: Called with the number of messages done and the total.
         """
+        self._recall_earlier()
         windows = list(self._windows(messages))
-        total = sum(map(len, windows))
-        done = 0
-        for place, window in enumerate(windows):
-            event = self._extracted(window, place)
+        done = sum(len(each.messages) for _, each in self._events)
+        total = done + sum(map(len, windows))
+        for window in self._parts(windows):
+            event = self._extracted(window)
             if event.status == "failed" and event.problem in HOPELESS:
                 break
             done += len(window)
@@ -149,6 +151,17 @@ class Runner:
             unread=total - len(read),
             details=tuple(dict.fromkeys(self._details)),
         )
+
+    def _recall_earlier(self) -> None:
+        """Collect what this command wrote before, if it is repeated: no model is asked again."""
+        while (before := self.space.remembered(self._command())) is not None:
+            self._kept(self._again(before))
+
+    def _command(self) -> Command:
+        """Return the command of the next commit, with an id that follows from the caller's."""
+        if self.command_id is None:
+            return Command("extract", {})
+        return Command("extract", {}, f"{self.command_id}/extract/{len(self._events)}")
 
     def _call(self, messages: Sequence[BlockId], known: tuple[BlockId, ...] = ()) -> Call:
         return Call(
@@ -186,13 +199,25 @@ class Runner:
         if window:
             yield window
 
-    def _extracted(self, window: Sequence[BlockId], place: int) -> FactsExtracted:
+    def _parts(self, windows: Sequence[Sequence[BlockId]]) -> Iterator[Sequence[BlockId]]:
+        """Yield the windows, those of an extractor without a model in parts.
+
+        Such a one is asked twice, and a part ends with each message in which it finds a fact: so a
+        fact of a later message is compared with that of an earlier one.
+        """
+        for window in windows:
+            if self.extractor.model or len(window) == 1:
+                yield window
+                continue
+            view = self.space.view()
+            shown = [message_of(view, self._number(view, each)) for each in window]
+            quoted = (each.quotes for each in self._answer(shown, ()).facts)
+            ends = sorted({quote.message + 1 for quotes in quoted for quote in quotes})
+            cuts = [0, *(end for end in ends if end < len(window)), len(window)]
+            yield from (window[first:last] for first, last in pairwise(cuts))
+
+    def _extracted(self, window: Sequence[BlockId]) -> FactsExtracted:
         """Ask the extractor about one window, and commit what it found."""
-        given = None if self.command_id is None else f"{self.command_id}/extract/{place}"
-        command = Command("extract", {"messages": list(window), "by": self.extractor.name}, given)
-        before = self.space.remembered(command)
-        if before is not None:
-            return self._kept(self._again(before))
         view = self.space.view()
         shown = [message_of(view, self._number(view, each)) for each in window]
         known = Known(self.space.view, lambda: self.near(shown) if self.extractor.compares else ())
@@ -201,7 +226,7 @@ class Runner:
             self._details.append(found.detail or PROBLEMS.get(found.problem, found.problem))
         call = self._call(window, known.ids)
         outcome = self.space.execute(
-            command,
+            self._command(),
             lambda view, at: decide_extraction(view, call, found, at),
             again=self._again,
         )
