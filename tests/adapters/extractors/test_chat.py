@@ -10,7 +10,7 @@ import pytest
 from mnemic.adapters.extractors.chat import PROMPT, parsed
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.kernel.events import FactsExtracted
-from mnemic.kernel.model.texts import AnswerText
+from mnemic.kernel.model.texts import ERASED, AnswerText
 from mnemic.kernel.results import AddResult
 from tests.adapters.endpoints.conftest import Reply, Server, said
 from tests.adapters.extractors.conftest import (
@@ -27,11 +27,15 @@ LIVES = message("I live in Lisbon and I hate small talk.", id="1")
 HOME = fact("Ines lives in Lisbon.", "I live in Lisbon")
 
 
+def events(memory: SyncMemory) -> list[FactsExtracted]:
+    """Return the events of all extractions."""
+    recorded = memory._space.recorded(-1)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return [each.event for each in recorded if isinstance(each.event, FactsExtracted)]
+
+
 def last_extraction(memory: SyncMemory) -> FactsExtracted:
     """Return the event of the last extraction."""
-    space = memory._space  # noqa: SLF001
-    events = [each.event for each in space.recorded(-1)]
-    return [each for each in events if isinstance(each, FactsExtracted)][-1]
+    return events(memory)[-1]
 
 
 def outcome(added: AddResult) -> tuple[str, int, int, int]:
@@ -109,10 +113,6 @@ def test_a_repeated_command_asks_no_model_again(opening: Opening, server: Server
     first = memory.add([LIVES], command_id="one")
     assert memory.add([LIVES], command_id="one") == first
     assert len(server.requests) == 1
-
-
-def down(_: Server) -> None:
-    """The server is not there at all; see the test."""
 
 
 BAD: dict[str, tuple[list[Reply], tuple[str, int, int, int], str]] = {
@@ -248,10 +248,7 @@ def test_an_erased_message_takes_its_answer_and_its_facts_along(
     receipt = memory.erase(added.results[0].block_id)
     assert (receipt.facts, receipt.kept) == ((), (shared,))
     assert memory.sources(shared)[0].quotes[0].text is None
-    (first, _) = [
-        each for each in memory._space.recorded(-1) if isinstance(each.event, FactsExtracted)
-    ]  # noqa: SLF001
-    assert "Erased" in type(first.event.answer).__name__
+    assert events(memory)[0].answer == ERASED
     second = memory.sources(shared)[1].quotes[0].message_id
     assert memory.erase(second).facts == (shared,)
     assert memory.block(shared).content is None

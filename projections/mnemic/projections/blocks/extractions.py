@@ -101,8 +101,11 @@ class Extractions:
 
     def upto(self, version: int) -> Iterator[Extraction]:
         """Yield the extractions up to *version*, in order."""
-        count = int(np.searchsorted(self._version.values, version, side="right"))
-        return map(self._extraction, range(count))
+        return map(self._extraction, range(self.count(version)))
+
+    def count(self, version: int) -> int:
+        """Return how many extractions there are up to *version*."""
+        return int(np.searchsorted(self._version.values, version, side="right"))
 
     def of_message(self, message: int, version: int) -> list[Extraction]:
         """Return the extractions up to *version* that were shown a block, in order."""

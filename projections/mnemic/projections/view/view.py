@@ -203,6 +203,15 @@ class View(BlockView):
         """Return the extractions that found the fact in a block, in order."""
         return self.state.extractions.of_fact(number, self.point.version)
 
+    @property
+    def has_extractions(self) -> bool:
+        """Whether an extractor has read a message by now."""
+        return self.state.extractions.count(self.point.version) > 0
+
+    def quoted_whole_by(self, number: int) -> set[int]:
+        """Return the messages of which a fact quotes everything, but for white space."""
+        return extracted.quoted_whole_by(self, number)
+
     def sources_of(self, number: int) -> set[int]:
         """Return the messages that a block rests on as a fact, erased ones included."""
         return extracted.sources_of(self, number)
