@@ -239,10 +239,15 @@ class Player:
 
     def _lesson(self, lesson: commands.Learn) -> dict[str, Any]:
         given = attrs.asdict(lesson)
-        lasts_us = given.pop("expires_in_us")
-        if lasts_us is not None:
-            given["expires_at"] = date(self._clock.now_us() + lasts_us)
-        return given
+        ends_us = {
+            "expires_at": given.pop("expires_in_us"),
+            **dict(zip(("valid_from", "valid_until"), given.pop("holds_in_us"), strict=True)),
+        }
+        return given | {
+            name: date(self._clock.now_us() + after_us)
+            for name, after_us in ends_us.items()
+            if after_us is not None
+        }
 
 
 class Agent(Player):

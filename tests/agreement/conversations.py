@@ -33,6 +33,13 @@ MINUTES = (0, 1, 5, 60, 180, 181, 400, 1440, 3000, 12_000, 45_000)
 DATES = ("", "", "", "in May", "on 7 May", "May 6th, 2023", "in 2023", "2022-05-08", "of June 2023")
 DATES_ABROAD = ("im Mai", "am 7. Mai 2023", "le 6 mai", "2023年5月7日", "5月8日", "7.5.2023")
 ZONED = ("unknown", None)
+PERIODS = (
+    *((None, None),) * 6,
+    (None, "2023-06-01"),
+    ("2020-01-01", "2099-01-01"),
+    ("2098-01-01", None),
+)
+"""Mostly none; one that has ended when the question is asked, one that holds, one yet to begin."""
 
 
 @frozen(kw_only=True)
@@ -49,6 +56,8 @@ class Say:
     metadata: dict[str, Any] | None = None
     role: str | None = None
     zone: str | None = None
+    period: tuple[str | None, str | None] = (None, None)
+    """When its fact holds."""
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of ``learn``."""
@@ -65,6 +74,8 @@ class Say:
             "metadata": self.metadata,
             "role": self.role,
             "zone": self.zone,
+            "valid_from": self.period[0],
+            "valid_until": self.period[1],
         }
 
 
@@ -125,6 +136,7 @@ def turns() -> st.SearchStrategy[Say]:
         metadata=st.sampled_from((None, None, {"room": 1}, {"room": 2, "loud": True})),
         role=st.sampled_from((None, None, "user", "assistant", "tool")),
         zone=st.sampled_from(PROVENANCE),
+        period=st.sampled_from(PERIODS),
     )
 
 
@@ -188,6 +200,7 @@ def filters() -> st.SearchStrategy[dict[str, Any]]:
             {"since": "2023-05-06T00:00:00+00:00"},
             {"until": "2023-05-06T02:00:00+00:00", "author": ["Ann", "Ben Hale"]},
             {"metadata": {"room": 2}},
+            {"valid_at": "2024-01-01T00:00:00+00:00"},
         )
     )
 

@@ -117,6 +117,8 @@ def _block(view: View, number: int) -> StateDict:
         "confidence": facts.confidence,
         "created_at_us": _known(life.get("created_us", number)),
         "expires_at_us": _known(life.get("expires_us", number)),
+        "valid_from_us": facts.period.from_us,
+        "valid_until_us": facts.period.until_us,
         "learned_version": learned,
         "said_version": life.get("said", number),
         "learned_us": int(view.state.timeline.active_us.values[learned]),

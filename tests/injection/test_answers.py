@@ -174,6 +174,8 @@ blocks = st.builds(
     status=st.none() | st.sampled_from(STATUSES),
     author=st.none() | labels,
     said=st.none() | st.dates().map(str),
+    ended=st.none() | st.dates().map(str),
+    begins=st.none() | st.dates().map(str),
     contradicted_by=st.lists(ids | labels, max_size=3).map(tuple),
 ).map(lambda block: evolve(block, actor=None) if block.zone == TRUSTED else block)
 lines = blocks | st.builds(Dispute, one=ids, other=ids)

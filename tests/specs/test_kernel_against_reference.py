@@ -190,9 +190,10 @@ class Shell:
                 assert_never(command)
 
     def _learn(self, lesson: commands.Learn) -> None:
-        expires = None
-        if lesson.expires_in_us is not None:
-            expires = EPOCH + timedelta(microseconds=self.now_us + lesson.expires_in_us)
+        expires, begins, ends = (
+            None if after_us is None else EPOCH + timedelta(microseconds=self.now_us + after_us)
+            for after_us in (lesson.expires_in_us, *lesson.holds_in_us)
+        )
         self.write(
             learning.decide_learn(
                 self.view,
@@ -203,6 +204,8 @@ class Shell:
                     source=lesson.source,
                     confidence=lesson.confidence,
                     expires_at=expires,
+                    valid_from=begins,
+                    valid_until=ends,
                 ),
             )
         )

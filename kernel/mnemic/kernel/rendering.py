@@ -10,7 +10,8 @@ A block takes one line: a head in square brackets that mnemic has written, and t
     line    = block | dispute
     block   = "[" cite [" " zone [", written by " label]] {", " item} "] " content
     cite    = id [":" passage]
-    item    = status | ("by " | "claims ") label | date | "erased" | "lost"
+    item    = status | ("by " | "claims ") label | date | "held until " date
+            | "holds from " date | "erased" | "lost"
             | "earlier, contradicted by " id {" and " id}
     dispute = "[" id "] contradicts [" id "]"
     label   = one plain word | '"' escaped '"'
@@ -37,6 +38,7 @@ from attrs import frozen
 
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.identity import short
+from mnemic.kernel.model.periods import ENDED, HOLDS, LATER
 from mnemic.kernel.visible import HIDDEN
 
 TRUSTED: Final = "trusted"
@@ -69,6 +71,7 @@ _HEAD: Final = re.compile(
     rf"(?:, (?P<status>{'|'.join(STATUSES)}))?"
     rf"(?:, (?:by|claims) (?P<author>{_LABEL}))?"
     rf"(?:, (?P<said>{_DATE}))?"
+    rf"(?:, held until (?P<ended>{_DATE}))?(?:, holds from (?P<begins>{_DATE}))?"
     rf"(?:, (?P<gone>erased|lost))?"
     rf"(?:, earlier, contradicted by (?P<against>{_LABEL}(?: and {_LABEL})*))?\] "
 )
@@ -96,6 +99,10 @@ class Cited:
     """The author, or the role, that the writer gave."""
     said: str | None = None
     """Day on which it was said, like ``2026-03-01``."""
+    ended: str | None = None
+    """Day on which its fact ceased to hold; None: it has not, or no end is known."""
+    begins: str | None = None
+    """Day from which its fact will hold; None: it has begun, or no beginning is known."""
     contradicted_by: tuple[str, ...] = ()
     """Short ids of newer blocks that contradict it."""
 
@@ -128,6 +135,9 @@ def cited(
     is_lost: bool = False,
     contradicted_by: Iterable[str] = (),
     passage: int | None = None,
+    validity: str = HOLDS,
+    valid_from: str | None = None,
+    valid_until: str | None = None,
 ) -> Cited:
     """Return a block as a reader sees it.
 
@@ -142,6 +152,9 @@ def cited(
         is_lost: Whether its text is missing although it was not erased.
         contradicted_by: Full ids of newer blocks that contradict it.
         passage: Number of the passage that *content* is, from 1; None: it is the whole text.
+        validity: ``holds``, ``ended`` or ``later``: what the period says of the moment.
+        valid_from: Since when its fact holds; ISO 8601.
+        valid_until: Until when its fact holds; ISO 8601.
     """
     return Cited(
         id=short(block_id),
@@ -153,6 +166,8 @@ def cited(
         status=status,
         author=author,
         said=None if created_at is None else created_at[:10],
+        ended=valid_until[:10] if validity == ENDED and valid_until else None,
+        begins=valid_from[:10] if validity == LATER and valid_from else None,
         contradicted_by=tuple(map(short, contradicted_by)),
     )
 
@@ -250,6 +265,10 @@ def _items(line: Cited) -> Iterator[str]:
         yield f"{'by' if line.zone == TRUSTED else 'claims'} {_named(line.author)}"
     if line.said is not None:
         yield line.said
+    if line.ended is not None:
+        yield f"held until {line.ended}"
+    if line.begins is not None:
+        yield f"holds from {line.begins}"
     if line.content is None:
         yield "lost" if line.is_lost else "erased"
     if line.contradicted_by:
@@ -319,6 +338,8 @@ def parse_line(line: str) -> Cited | Dispute:
         status=head["status"],
         author=None if head["author"] is None else _unlabelled(head["author"]),
         said=head["said"],
+        ended=head["ended"],
+        begins=head["begins"],
         contradicted_by=tuple(map(_unlabelled, _LABELS.findall(against or ""))),
     )
 

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mnemic.kernel.errors import ContentEmpty, ContentTooLong, FieldRefused, TagsRefused
+from mnemic.kernel.model.periods import Period
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.timestamps import instant, iso
 from mnemic.kernel.visible import hidden_in
 
 NAME_LENGTH_MAX = 200
@@ -154,3 +156,19 @@ def unit_interval(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
         raise FieldRefused(f"{name} must be a number from 0 to 1, got {value!r}", field=name)
     return nano(float(value))
+
+
+def checked_period(valid_from: object, valid_until: object) -> Period:
+    """Return the period between two dates, each of which may be None.
+
+    Raises:
+        FieldRefused: One is not a date, or the end is not after the beginning.
+    """
+    from_us, until_us = instant("valid_from", valid_from), instant("valid_until", valid_until)
+    if from_us is not None and until_us is not None and until_us <= from_us:
+        raise FieldRefused(
+            f"valid_until {iso(until_us)} is not after valid_from {iso(from_us)}",
+            recovery="Give an end that is later, or leave one of the two out.",
+            field="valid_until",
+        )
+    return Period(from_us, until_us)

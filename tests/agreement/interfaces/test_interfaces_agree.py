@@ -292,7 +292,7 @@ class Elder(Player):
     """Player whose lessons are so old that the current time does not matter."""
 
     def _lesson(self, lesson: commands.Learn) -> dict[str, Any]:
-        answer = super()._lesson(attrs.evolve(lesson, expires_in_us=None))
+        answer = super()._lesson(attrs.evolve(lesson, expires_in_us=None, holds_in_us=(None, None)))
         return {name: value for name, value in answer.items() if name != "expires_at"} | {
             "created_at": LONG_AGO
         }

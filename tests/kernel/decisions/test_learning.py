@@ -22,6 +22,7 @@ from mnemic.kernel.errors import FieldRefused, IdCollision, Refused, TagsRefused
 from mnemic.kernel.events import BlockLearned, BlockRestated
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX, BlockFacts
 from mnemic.kernel.model.identity import BlockId, block_id, content_id
+from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import ERASED, BlockText, Erased
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT, Policy
@@ -52,7 +53,7 @@ class Knowing:
         return self._text
 
     def facts(self, number: int) -> BlockFacts:
-        zeros: dict[str, Any] = dict.fromkeys(attrs.fields_dict(BlockFacts), 0)
+        zeros: dict[str, Any] = dict.fromkeys(attrs.fields_dict(BlockFacts), 0) | {"period": ALWAYS}
         fields: dict[str, Any] = {**zeros, "number": number, "id": KNOWN, **self._facts}
         return BlockFacts(**fields)
 
@@ -154,6 +155,56 @@ def test_a_statement_dated_before_it_was_last_said_changes_nothing(
     assert outcome(reading, dated).action == action
     undated = knowing(BlockText(content="a text"), INBOX, said_us=None)
     assert outcome(undated, dated).action == "restated"
+
+
+ENDED = Period(None, 1_000_000)
+ENDS = {"valid_until": "1970-01-01T00:00:01Z"}
+
+
+@pytest.mark.parametrize("category", ["knowledge", "message"])
+@pytest.mark.parametrize("said_us", [999, 1_000])
+def test_another_period_is_recorded_and_moves_a_date_only_forwards(
+    said_us: int, category: str
+) -> None:
+    text = BlockText(content="a text", metadata='{"turn":"m1"}')
+    reading = knowing(text, INBOX, said_us=said_us)
+    dated = Lesson(
+        content="a text",
+        created_at="1970-01-01T00:00:00.001Z",
+        category=category,
+        metadata={"turn": "m1"},
+        **ENDS,
+    )
+    is_later = said_us == 999 and category == "knowledge"
+    (event,) = decide_learn(reading, dated).events
+    assert event == BlockRestated(
+        block_id=KNOWN,
+        said_us=1_000 if is_later else None,
+        undated=not is_later,
+        valid_until_us=1_000_000,
+    )
+    known = knowing(text, INBOX, said_us=1_000, period=ENDED)
+    assert outcome(known, dated).action == "duplicate"
+
+
+def test_a_text_said_again_without_a_period_keeps_the_one_it_has() -> None:
+    learned = outcome(
+        knowing(BlockText(content="a text"), ACTIVE, period=ENDED), Lesson(content="a text")
+    )
+    assert learned.saying == Saying(zone="trusted", said_us=None, is_now=True, period=ENDED)
+
+
+def test_a_period_of_a_lower_zone_changes_nothing() -> None:
+    lesson = Lesson(content="a text", source="web", **ENDS)
+    assert outcome(knowing(BlockText(content="a text"), ACTIVE), lesson).action == "duplicate"
+
+
+@pytest.mark.parametrize("until", ["2020-01-01", "2019-12-31T23:59:59Z"])
+def test_a_period_that_ends_before_it_begins_is_refused(until: str) -> None:
+    lesson = Lesson(content="a text", valid_from="2020-01-01", valid_until=until)
+    with pytest.raises(FieldRefused, match="is not after valid_from") as refused:
+        decide_learn(cast("Reading", Empty()), lesson)
+    assert refused.value.facts == {"field": "valid_until"}
 
 
 def test_a_source_of_a_lower_zone_restates_nothing() -> None:

@@ -422,7 +422,10 @@ def test_a_refusal_says_what_was_wrong(operation: Operation, refusal: errors.Ref
         ),
         (
             lambda view: decide_revise(view, ONE, "two", None),
-            "Give a different text, or connect the two blocks.",
+            (
+                "Give a different text, or connect the two blocks. To change only when its fact "
+                "holds, learn the text again with valid_from or valid_until."
+            ),
         ),
     ],
 )

@@ -233,6 +233,9 @@ def preview(block: Block) -> str:
         created_at=block.created_at,
         status=None if block.status == "active" else block.status,
         is_lost=block.lost,
+        validity=block.validity,
+        valid_from=block.valid_from,
+        valid_until=block.valid_until,
     )
     return render_line(evolve(line, id=block.id))
 

@@ -38,6 +38,8 @@ class Lesson:
     expires_at: Instant | None = None
     scope: Mapping[str, str] | None = None
     role: str | None = None
+    valid_from: Instant | None = None
+    valid_until: Instant | None = None
 
 
 @frozen(kw_only=True)
@@ -89,6 +91,8 @@ class Filter:
     """Created at or after; blocks of unknown age do not match."""
     until: Instant | None = None
     """Created at or before."""
+    valid_at: Instant | None = None
+    """With a fact that holds at this moment."""
 
 
 @frozen(kw_only=True)

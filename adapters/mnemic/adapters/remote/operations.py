@@ -49,6 +49,8 @@ SPOKEN: Mapping[tuple[str, str], Any] = MappingProxyType(
         ("*", "without"): Selector | None,
         ("*", "created_at"): Instant | None,
         ("*", "expires_at"): Instant | None,
+        ("*", "valid_from"): Instant | None,
+        ("*", "valid_until"): Instant | None,
         ("*", "at"): Instant | None,
         ("*", "detail"): str | None,
         ("learn_many", "lessons"): list[str | Lesson],

@@ -23,6 +23,7 @@ from mnemic.kernel.events import (
 )
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, BlockFacts
 from mnemic.kernel.model.identity import BlockId, normalised
+from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import BlockText, Erased, Remark
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
@@ -106,12 +107,13 @@ def _rate(policy: Policy, facts: BlockFacts, zone: str) -> int | None:
 
 
 def decide_revise(
-    reading: Reading, block_id: str, content: str, reason: str | None
+    reading: Reading, block_id: str, content: str, reason: str | None, *, period: Period = ALWAYS
 ) -> Decision[Supersession]:
     """Replace the text of a block: *content* is learned now and the old block archived at once.
 
     Everything but the text is kept: category, source, zone, confidence, author, thread, metadata
-    and expiry. Tags and edges move as with any supersession.
+    and expiry, and the period in which its fact holds unless *period* is another than always. Tags
+    and edges move as with any supersession.
 
     Raises:
         BlockNotFound, BlockNotActive, Forbidden: The block cannot be revised.
@@ -123,6 +125,8 @@ def decide_revise(
     if isinstance(old, Erased):
         # Erased later: this is a repeated old command, and nothing will be written.
         old = BlockText(content="")
+    if period != ALWAYS:
+        facts = evolve(facts, period=period)
     event = _revision(reading, drafted(reading, Lesson(content=content)), facts, old)
     # It is new or was archived, so it has no edges; its tags will be those of the old block.
     heir = Heir(id=event.block_id, number=None, category=event.category, tags=(), zone=event.zone)
@@ -146,6 +150,8 @@ def _revision(
         zone=facts.zone,
         confidence=facts.confidence,
         expires_at_us=facts.expires_us,
+        valid_from_us=facts.period.from_us,
+        valid_until_us=facts.period.until_us,
     )
     decided = decide_fresh(reading, fresh)
     (event,) = decided.events or (None,)
@@ -156,7 +162,8 @@ def _revision(
         what = "the text it has already" if same else "the text of another block"
         raise FieldRefused(
             f"the revision of {facts.id} has {what}",
-            recovery="Give a different text, or connect the two blocks.",
+            recovery="Give a different text, or connect the two blocks. To change only when its "
+            "fact holds, learn the text again with valid_from or valid_until.",
             field="content",
         )
     return event

@@ -30,6 +30,7 @@ from mnemic.kernel.events import BlockLearned, BlockRestated, Event
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import BlockText, Erased
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.roles import checked_role, with_role
@@ -39,6 +40,7 @@ from mnemic.kernel.validation import (
     checked_content,
     checked_metadata,
     checked_name,
+    checked_period,
     checked_tags,
     unit_interval,
 )
@@ -79,16 +81,19 @@ class Lesson:
     """Stored as metadata."""
     role: str | None = None
     """Stored as metadata."""
+    valid_from: str | datetime | None = None
+    valid_until: str | datetime | None = None
 
 
 @frozen(kw_only=True)
 class Saying:
-    """When a block was last said, and its zone."""
+    """When a block was last said, when its fact holds, and its zone."""
 
     zone: str
     said_us: int | None
     """Wall clock; None: unknown, or now."""
     is_now: bool = False
+    period: Period = ALWAYS
 
 
 @frozen(kw_only=True)
@@ -129,7 +134,8 @@ def decide_learn(
     """Decide whether *lesson* is new, restates a known block, or reactivates an archived one.
 
     It restates nothing if it is dated before the block was last said, if the block is of a higher
-    zone, or if it is the same message: then it is a duplicate.
+    zone, or if it is the same message: then it is a duplicate. But if it gives another period in
+    which the fact holds, and its zone suffices, the period changes, and in these cases that alone.
 
     Args:
         reading: The state before the command.
@@ -220,7 +226,8 @@ def decide_fresh(
             raise IdCollision(f"the content has the id {block} of another block", block_id=block)
         block = facts.id
         if block not in earlier.said and facts.status != ARCHIVED:
-            return said_again(reading, Saying(zone=facts.zone, said_us=facts.said_us), fresh, block)
+            last = Saying(zone=facts.zone, said_us=facts.said_us, period=facts.period)
+            return said_again(reading, last, fresh, block)
         if block not in earlier.said:
             check_reach(reading, facts)
     if block in earlier.said:
@@ -228,13 +235,18 @@ def decide_fresh(
     learned = Learned(
         block_id=block,
         action="created" if number is None else "reactivated",
-        saying=_saying(fresh.zone, fresh.created_at_us, undated=fresh.undated),
+        saying=_saying(fresh.zone, _period(fresh), fresh.created_at_us, undated=fresh.undated),
     )
     return Decision((fresh if block == fresh.block_id else _under(fresh, block),), learned)
 
 
-def _saying(zone: str, said_us: int | None, *, undated: bool) -> Saying:
-    return Saying(zone=zone, said_us=said_us, is_now=said_us is None and not undated)
+def _saying(zone: str, period: Period, said_us: int | None, *, undated: bool) -> Saying:
+    is_now = said_us is None and not undated
+    return Saying(zone=zone, said_us=said_us, is_now=is_now, period=period)
+
+
+def _period(fresh: BlockLearned) -> Period:
+    return Period(fresh.valid_from_us, fresh.valid_until_us)
 
 
 def revised(reading: Reading, fresh: BlockLearned, text: BlockText, **changes: Any) -> BlockLearned:
@@ -309,11 +321,24 @@ def said_again(
     is_older = said is not None and (
         last.is_now or (last.said_us is not None and said <= last.said_us)
     )
-    is_message = fresh.category == MESSAGE
-    if is_message or is_older or not within(reading.policy, last.zone, fresh.zone):
+    is_said_before = fresh.category == MESSAGE or is_older
+    given = _period(fresh)
+    period = last.period if given == ALWAYS else given
+    is_known = is_said_before and period == last.period
+    if is_known or not within(reading.policy, last.zone, fresh.zone):
         return Decision((), Learned(block_id=block, action="duplicate", saying=last))
-    event = BlockRestated(block_id=block, source=fresh.source, said_us=said, undated=fresh.undated)
-    saying = last if fresh.undated else _saying(last.zone, said, undated=False)
+    undated = fresh.undated or is_said_before
+    event = BlockRestated(
+        block_id=block,
+        source=fresh.source,
+        said_us=None if undated else said,
+        undated=undated,
+        valid_from_us=given.from_us,
+        valid_until_us=given.until_us,
+    )
+    saying = (
+        evolve(last, period=period) if undated else _saying(last.zone, period, said, undated=False)
+    )
     return Decision((event,), Learned(block_id=block, action="restated", saying=saying))
 
 
@@ -344,6 +369,7 @@ def drafted(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> 
     block = identity.block_id(
         content, salt=reading.salt, author=author, metadata=metadata, message=message
     )
+    period = checked_period(lesson.valid_from, lesson.valid_until)
     return BlockLearned(
         block_id=block,
         text=BlockText(
@@ -356,6 +382,8 @@ def drafted(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> 
         created_at_us=dated(reading, zone, created_us),
         undated=undated,
         expires_at_us=instant("expires_at", lesson.expires_at),
+        valid_from_us=period.from_us,
+        valid_until_us=period.until_us,
     )
 
 

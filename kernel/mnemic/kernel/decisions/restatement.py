@@ -2,8 +2,9 @@
 
 A block supersedes an older one only if it makes the same statement or contains all of it
 (``statements.same``, ``statements.extends``) within one scope: the same author, metadata, zone and
-category. Similar vectors never supersede anything. Other statements that look alike are linked at
-most: as ``contradicts`` where the texts contradict each other.
+category, and if it holds in the same period, or the older one does not say when it holds. Similar
+vectors never supersede anything. Other statements that look alike are linked at most: as
+``contradicts`` where the texts contradict each other and may hold at one time.
 
 Source: DOMAIN section 3.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from attrs import frozen
 
 from mnemic.kernel.model.blocks import Fresh
+from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import Erased
 from mnemic.kernel.model.vectors import cosines_among
 from mnemic.kernel.numeric.arithmetic import nano
@@ -56,6 +58,7 @@ class _Compared:
     voice: tuple[str | None, str | None, str]
     """Author, metadata and zone: only blocks of one voice restate or contradict each other."""
     category: str
+    period: Period
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -134,6 +137,8 @@ class Chunk:
             old = self._compared(number)
             if old is None or (old.voice, old.category) != (new.voice, new.category):
                 continue
+            if old.period not in {ALWAYS, new.period}:
+                continue
             if same(old.parsed, new.parsed):
                 found.append((0, number))
             elif extends(old.parsed, new.parsed):
@@ -159,6 +164,8 @@ class Chunk:
         for number, cosine in self._nearest(place)[: policy.contradiction_candidates]:
             old = self._compared(number) if cosine >= floor else None
             if old is None or old.voice != new.voice or not share_words(old.words, new.words):
+                continue
+            if not old.period.overlaps(new.period):
                 continue
             one, two = old.parsed, new.parsed
             if not (same(one, two) or extends(one, two)) and contradicts(old.wording, new.wording):
@@ -226,6 +233,7 @@ def _compare(reading: Reading, number: int) -> _Compared | None:
         text=text.content,
         voice=(text.author, text.metadata, reading.zone(number)),
         category=reading.category(number),
+        period=reading.period(number),
     )
 
 

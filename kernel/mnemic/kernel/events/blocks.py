@@ -32,11 +32,18 @@ class BlockLearned:
     undated: bool = False
     """Whether its age is unknown."""
     expires_at_us: int | None = None
+    valid_from_us: int | None = None
+    """Since when its fact holds in the world; None: since ever, or unknown."""
+    valid_until_us: int | None = None
+    """Until when its fact holds, exclusive; None: the end is open."""
 
 
 @frozen(kw_only=True)
 class BlockRestated:
-    """A known block was said again: the date at which it was last said moves."""
+    """A known block was said again: the date at which it was last said moves.
+
+    One that was said earlier than is known, with another period, leaves the date: it is undated.
+    """
 
     block_id: BlockId
     source: str = "api"
@@ -44,6 +51,11 @@ class BlockRestated:
     """When it was said again; None: when it was recorded (see the envelope)."""
     undated: bool = False
     """Whether that date is unknown; the known date stays."""
+    valid_from_us: int | None = None
+    """Since when its fact holds. With either end given, the period of the block is this one; with
+    none it stays."""
+    valid_until_us: int | None = None
+    """Until when its fact holds, exclusive."""
 
 
 @frozen(kw_only=True)

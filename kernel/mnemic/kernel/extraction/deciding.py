@@ -309,6 +309,8 @@ class _Extraction:
             created_at=UNDATED if basis.said_us is None else iso(basis.said_us),
             metadata=metadata or None,
             expires_at=iso(min(expiries)) if expiries else None,
+            valid_from=fact.since,
+            valid_until=fact.until,
         )
 
     def _earlier(self) -> Earlier:
@@ -320,7 +322,7 @@ class _Extraction:
         if number is not None and fresh.block_id not in self.said:
             facts = self.reading.facts(number)
             if facts.status == ARCHIVED and self.reading.sources_of(number) & {*basis.numbers}:
-                saying = Saying(zone=facts.zone, said_us=facts.said_us)
+                saying = Saying(zone=facts.zone, said_us=facts.said_us, period=facts.period)
                 return Learned(block_id=facts.id, action="duplicate", saying=saying)
         decided = decide_learn(self.reading, lesson, earlier=self._earlier())
         learned = decided.result
@@ -350,7 +352,8 @@ class _Extraction:
         text = self.reading.text(other.number)
         if isinstance(text, Erased) or _scope(text) != basis.scope:
             raise Ungrounded("mixed-scopes")
-        last = self.said.get(other.id, Saying(zone=other.zone, said_us=other.said_us))
+        before = Saying(zone=other.zone, said_us=other.said_us, period=other.period)
+        last = self.said.get(other.id, before)
         decided = said_again(self.reading, last, fresh, other.id)
         self.events += decided.events
         self.said[other.id] = decided.result.saying

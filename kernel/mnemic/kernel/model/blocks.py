@@ -7,6 +7,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.vectors import Vector
 
 Ints = NDArray[np.int64]
@@ -38,6 +39,8 @@ class BlockFacts:
     """Wall clock, microseconds since the epoch."""
     said_us: int | None = None
     """When it was last said; None: unknown. Wall clock."""
+    period: Period = ALWAYS
+    """When its fact holds."""
 
 
 @frozen(eq=False)

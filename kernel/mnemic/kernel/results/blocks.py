@@ -8,6 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.model.periods import HOLDS
 from mnemic.kernel.rendering import TRUSTED, cited, labelled, render_line
 from mnemic.kernel.results.shape import Refusal, Result, plural
 
@@ -270,6 +271,12 @@ class Block(Result):
     created_at: str | None = None
     """When it was last said; ISO 8601, UTC."""
     expires_at: str | None = None
+    valid_from: str | None = None
+    """Since when its fact holds; ISO 8601, UTC. None: since ever."""
+    valid_until: str | None = None
+    """Until when its fact holds, exclusive; ISO 8601, UTC. None: the end is open."""
+    validity: str = HOLDS
+    """Whether its fact holds at the moment of the view: ``holds``, ``ended`` or ``later``."""
     learned_version: int
     said_version: int
     """Version at which it was last said: learned or restated."""
@@ -298,6 +305,9 @@ class Block(Result):
                 created_at=self.created_at,
                 status=None if self.status == ACTIVE else self.status,
                 is_lost=self.lost,
+                validity=self.validity,
+                valid_from=self.valid_from,
+                valid_until=self.valid_until,
             )
         )
 

@@ -21,8 +21,18 @@ Detail: TypeAlias = Literal["core", "full"]
 """How much an answer holds: what a caller acts on, or all that explains it as well."""
 DETAILS: Final[tuple[Detail, ...]] = get_args(Detail)
 
-TEXT_FIELDS: Final = ("tags", "author", "created_at", "zone", "source", "actor")
-"""Fields that say where a text comes from."""
+TEXT_FIELDS: Final = (
+    "tags",
+    "author",
+    "created_at",
+    "valid_from",
+    "valid_until",
+    "validity",
+    "zone",
+    "source",
+    "actor",
+)
+"""Fields that say where a text comes from and when it holds."""
 
 FieldTransformer: TypeAlias = Callable[
     [type, list["attrs.Attribute[Any]"]], list["attrs.Attribute[Any]"]

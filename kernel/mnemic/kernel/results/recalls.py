@@ -12,6 +12,7 @@ from mnemic.kernel.model.identity import (
     PolicyId,
     short,
 )
+from mnemic.kernel.model.periods import HOLDS
 from mnemic.kernel.rendering import cited, escaped, labelled, quoted, render_line
 from mnemic.kernel.results.blocks import Block, ContradictedPair, Origin, Replacement
 from mnemic.kernel.results.shape import Deferrable, Result, plural
@@ -42,6 +43,12 @@ class ScoredBlock(Deferrable):
     author: str | None = None
     thread: str | None = None
     created_at: str | None = None
+    valid_from: str | None = None
+    """Since when its fact holds; ISO 8601, UTC. None: since ever."""
+    valid_until: str | None = None
+    """Until when its fact holds, exclusive; ISO 8601, UTC. None: the end is open."""
+    validity: str = HOLDS
+    """Whether its fact holds at the moment of the recall: ``holds``, ``ended`` or ``later``."""
     zone: str
     source: str
     actor: str
@@ -91,6 +98,9 @@ class ScoredBlock(Deferrable):
             actor=self.actor,
             author=self.author,
             created_at=self.created_at,
+            validity=self.validity,
+            valid_from=self.valid_from,
+            valid_until=self.valid_until,
         )
         return render_line(line)
 

@@ -26,6 +26,8 @@ from mnemic.kernel.policy import Policy
 Ints = NDArray[np.int64]
 SHARED_MAX = 9 * 10**15
 """Largest evidence for which shares are computed on arrays: nine million outcomes of one block."""
+LAPSED = 500_000_000
+"""Share of each signal that is left of a block whose fact does not hold. Nano-units."""
 UNKNOWN = np.iinfo(np.int64).min
 """Value of an unknown time in an array of times."""
 

@@ -27,6 +27,7 @@ from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.projections.blocks.periods import Periods
 from mnemic.projections.blocks.retrieval_counts import RetrievalCounts
 from mnemic.projections.blocks.review_history import ReviewHistory
 from mnemic.projections.storage.array_bundle import (
@@ -68,6 +69,7 @@ _LIFE: Mapping[str, type[np.generic]] = {
     "confidence": np.int64,
     "created_us": np.int64,
     "expires_us": np.int64,
+    "period": np.int32,
     "tier_rate": np.int64,
 }
 _STRENGTH: Mapping[str, type[np.generic]] = {
@@ -92,6 +94,7 @@ class Catalogue:
         self.zones = Interner()
         self._sets_with: dict[tuple[str, ...], NDArray[np.bool_]] = {}
         self.sessions = Interner("")
+        self.periods = Periods()
         self.waiting: dict[int, None] = {}
         """The inbox at the head, oldest first."""
         self.life = VersionedTable(**_LIFE)
@@ -112,6 +115,7 @@ class Catalogue:
             "ids": packed(self.ids),
             "tag_sets": packed(self.tag_sets),
             "summaries": packed(list(self.summaries.items())),
+            "periods": self.periods.frozen(),
             "waiting": np.fromiter(self.waiting, dtype=np.int32, count=len(self.waiting)),
             **{name: packed(getattr(self, name).words) for name in _NAMES},
             **nested(
@@ -133,6 +137,7 @@ class Catalogue:
         catalogue.ids = unpacked_ids(parts["ids"])
         catalogue.numbers = numbered(catalogue.ids)
         catalogue.texts = Payloads.thawed(within(parts, "texts"), BlockText)
+        catalogue.periods = Periods.thawed(parts["periods"])
         catalogue.waiting = dict.fromkeys(parts["waiting"].tolist())
         tag_sets, summaries = parts["tag_sets"], parts["summaries"]
         catalogue._tag_sets = Lazy(lambda: list(map(tuple, unpacked(tag_sets))))
@@ -240,10 +245,12 @@ class Catalogue:
         self.summaries.setdefault(text, []).append((version, words))
 
     def restate(self, event: BlockRestated, at: Recorded) -> None:
-        """Set when a block was last said."""
+        """Set when a block was last said, and when its fact holds if the event says that."""
         values = {"said": at.version}
         if not event.undated:
             values["created_us"] = at.recorded_us if event.said_us is None else event.said_us
+        if event.valid_from_us is not None or event.valid_until_us is not None:
+            values["period"] = self.periods.number(event.valid_from_us, event.valid_until_us)
         self.life.change(self.numbers[event.block_id], at.version, **values)
 
     def supersede(self, event: Supersession, version: int, policy: Policy) -> None:

@@ -22,7 +22,7 @@ from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
 
 Ints = NDArray[np.int64]
-KEYS = ("tags", "category", "author", "thread", "metadata", "since", "until")
+KEYS = ("tags", "category", "author", "thread", "metadata", "since", "until", "valid_at")
 WORDS_MAX = 1000
 """Maximum number of alternatives in one condition."""
 
@@ -41,6 +41,8 @@ class Where:
     """created_at at or after; blocks of unknown age do not pass."""
     until_us: int | None = None
     """created_at before or at."""
+    valid_at_us: int | None = None
+    """The fact of the block holds then."""
 
     @classmethod
     def parse(cls, where: Mapping[str, Any] | None) -> Where:
@@ -67,6 +69,7 @@ class Where:
             metadata=_metadata(given.get("metadata")),
             since_us=instant("since", given.get("since")),
             until_us=instant("until", given.get("until")),
+            valid_at_us=instant("valid_at", given.get("valid_at")),
         )
 
     def plain(self) -> dict[str, Any]:
@@ -75,7 +78,8 @@ class Where:
         found: dict[str, Any] = {name: list(given) for name, given in words.items() if given}
         if self.metadata:
             found["metadata"] = dict(self.metadata)
-        for name, us in (("since", self.since_us), ("until", self.until_us)):
+        for name in ("since", "until", "valid_at"):
+            us = getattr(self, f"{name}_us")
             if us is not None:
                 found[name] = iso(us)
         return found
@@ -188,15 +192,21 @@ def _sieves(view: View, eligibility: Eligibility) -> Iterator[tuple[str, Sieve]]
             "where category",
             lambda numbers: np.isin(view.life.column("category", numbers), categories),
         )
-    since, until = where.since_us, where.until_us
-    if since is not None:
-        yield "where since", lambda numbers: _dated(view, numbers, since=since)
-    if until is not None:
-        yield "where until", lambda numbers: _dated(view, numbers, until=until)
+    yield from _of_times(view, where)
     for name in ("author", "thread", "metadata"):
         values = getattr(where, name)
         if values:
             yield f"where {name}", partial(_saying, view, name, values)
+
+
+def _of_times(view: View, where: Where) -> Iterator[tuple[str, Sieve]]:
+    since, until, valid_at = where.since_us, where.until_us, where.valid_at_us
+    if since is not None:
+        yield "where since", lambda numbers: _dated(view, numbers, since=since)
+    if until is not None:
+        yield "where until", lambda numbers: _dated(view, numbers, until=until)
+    if valid_at is not None:
+        yield "where valid_at", lambda numbers: view.holding(numbers, valid_at)
 
 
 def _tagged(view: View, numbers: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:

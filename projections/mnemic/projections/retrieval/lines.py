@@ -18,6 +18,7 @@ from mnemic.kernel.decisions.restatement import CONTRADICTS
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.periods import Period
 from mnemic.kernel.model.texts import BlockText, Lost, placeholder
 from mnemic.kernel.passages import passages
 from mnemic.kernel.rendering import Cited, cited, render_line
@@ -26,6 +27,7 @@ from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.view import View
+from mnemic.projections.view.block_results import validity
 
 Line: TypeAlias = Callable[[int], str]
 """From the number of a block to the line that cites it."""
@@ -51,10 +53,12 @@ class Shown:
     author: str | None
     thread: str | None
     created_at: str | None
+    period: Period
     passages: int
     """Number of passages of the text; 0 if there is no text."""
-    lines: dict[int, str]
-    """The lines that cite it, by the passage shown, from 1, or 0 for all of it."""
+    lines: dict[tuple[int, str], str]
+    """The lines that cite it, by the passage shown, from 1, or 0 for all of it, and by what its
+    period says of the moment."""
 
 
 def shown(view: View, number: int) -> Shown:
@@ -83,6 +87,7 @@ def _shown(view: View, number: int) -> Shown:
         author=words.author if words else None,
         thread=words.thread if words else None,
         created_at=None if created == UNKNOWN else iso(created),
+        period=view.period(number),
         passages=len(passages(words.content)) if words else 0,
         lines={},
     )
@@ -112,10 +117,11 @@ def _line(view: View, best: BestPassage | None, contested: Collection[int], numb
     if number in contested:
         against = _contradicting(view, number)
         return render_line(_cited(view, number, known, passage=passage, against=against))
-    line = known.lines.get(passage)
+    key = passage, known.period.at(view.point.instant_us)
+    line = known.lines.get(key)
     if line is None:
         line = render_line(_cited(view, number, known, passage=passage, against=()))
-        known.lines[passage] = line
+        known.lines[key] = line
     return line
 
 
@@ -143,6 +149,7 @@ def _cited(view: View, number: int, known: Shown, *, passage: int, against: Sequ
         contradicted_by=map(view.id, against),
         passage=passage or None,
         is_lost=isinstance(text, Lost),
+        **validity(known.period, view.point.instant_us),
     )
 
 

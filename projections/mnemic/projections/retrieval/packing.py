@@ -53,7 +53,7 @@ from mnemic.projections.retrieval.ranking import Inquiry, Ranking, digest
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import block_result
+from mnemic.projections.view.block_results import block_result, validity
 
 COUNTER_HEADING = "But mind:"
 
@@ -155,6 +155,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         zip(chosen, shown_lines, strict=True),
         marks=lambda row, line: {
             "doubtful": judgment.verdict == NO,
+            **validity(view.period(row.block), view.point.instant_us),
             "was_explored": view.id(row.block) == by_chance,
             "passage": _passage(best(row.block)),
             "tokens": limits.counter.count(line),

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.events import SIGNALS
 from mnemic.kernel.model.blocks import ACTIVE
-from mnemic.kernel.numeric.arithmetic import product_each
+from mnemic.kernel.numeric.arithmetic import NANO, product_each
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.scoring.signals import (
+    LAPSED,
     centrality,
     edge_pull,
     reinforcement,
@@ -56,7 +57,24 @@ def signals(
     _discount(found, view, at)
     for name in ("usefulness", "confidence", "frequency"):
         found[name] = columns.signal(name)[at]
+    _lapse(found, view, at)
     return tuple([found[name] for name in SIGNALS])
+
+
+def _lapse(found: dict[str, Ints | None], view: View, at: At) -> None:
+    """Halve every signal of a block whose fact does not hold at the moment of the view.
+
+    No log of a release before periods has such a block, so no earlier decision is affected.
+
+    Source: docs/adr/0060; specs/reference/recall.py.
+    """
+    if view.state.catalogue.periods.only_always:
+        return
+    lapsed = ~view.holding(view.columns.numbers_at(at))
+    if lapsed.any():
+        share = np.where(lapsed, LAPSED, NANO)
+        for name, value in found.items():
+            found[name] = None if value is None else product_each(value, share)
 
 
 def _discount(found: dict[str, Ints | None], view: View, at: At) -> None:

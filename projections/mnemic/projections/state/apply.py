@@ -44,8 +44,8 @@ Events: TypeAlias = Iterable[tuple[E, Recorded]]
 
 _TO_VECTOR: Final = (CARRIED,) * 4
 """Reason, successor, text and tags of a life: the columns between status and vector."""
-_TO_RATE: Final = (CARRIED,) * 9
-"""Category to expiry: the columns between vector and rate."""
+_TO_RATE: Final = (CARRIED,) * 10
+"""Category to period: the columns between vector and rate."""
 
 
 def apply(state: State, recorded: Recorded) -> None:
@@ -142,6 +142,7 @@ def _learned(to: Writers, events: Events[happened.BlockLearned]) -> None:
                 event.confidence,
                 created_us(event, at),
                 UNKNOWN if expires_us is None else expires_us,
+                catalogue.periods.number(event.valid_from_us, event.valid_until_us),
                 0,
             ),
         )

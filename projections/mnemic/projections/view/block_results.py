@@ -10,6 +10,7 @@ from mnemic.kernel.decisions.degree_cap import effective_now
 from mnemic.kernel.errors import BlockNotFound
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.periods import Period
 from mnemic.kernel.model.texts import BlockText, Lost
 from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_HOUR,
@@ -52,6 +53,7 @@ def block_result(view: View, number: int) -> Block:
         confidence=unit(facts.confidence),
         created_at=None if created == UNKNOWN else iso(created),
         expires_at=None if expires == UNKNOWN else iso(expires),
+        **validity(facts.period, view.point.instant_us),
         learned_version=life.get("learned", number),
         said_version=life.get("said", number),
         last_reinforced_hour=facts.reinforced_us / MICROS_PER_HOUR,
@@ -63,6 +65,15 @@ def block_result(view: View, number: int) -> Block:
         evidence=(facts.alpha + facts.beta - 2 * prior) / NANO,
         degree=view.degree(number),
     )
+
+
+def validity(period: Period, instant_us: int) -> dict[str, Any]:
+    """Return when a fact holds, and what that says of a moment, as fields of a result."""
+    return {
+        "valid_from": None if period.from_us is None else iso(period.from_us),
+        "valid_until": None if period.until_us is None else iso(period.until_us),
+        "validity": period.at(instant_us),
+    }
 
 
 def origin(view: View, number: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from mnemic.kernel.model.blocks import (
     BlockFacts,
 )
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.periods import Period
 from mnemic.kernel.model.texts import BlockText, Erased
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import CONSTITUTIONAL, DEFAULT, Policy
@@ -187,6 +188,18 @@ class BlockView:
         """Return the source of a block."""
         return self.state.catalogue.sources.words[self.life.get("source", number)]
 
+    def period(self, number: int) -> Period:
+        """Return when the fact of a block holds."""
+        return self.state.catalogue.periods.known[self.life.get("period", number)]
+
+    def holding(self, numbers: Ints, instant_us: int | None = None) -> NDArray[np.bool_]:
+        """Return which blocks have a fact that holds at a moment, that of the view if not given."""
+        periods = self.state.catalogue.periods
+        if periods.only_always:
+            return np.ones(len(numbers), dtype=np.bool_)
+        at_us = self.point.instant_us if instant_us is None else instant_us
+        return periods.holding(self.life.column("period", numbers), at_us)
+
     def ceilings(self, numbers: Ints) -> Ints:
         """Return the score ceiling of each block, nano-units."""
         return self._by_zone(self.policy.ceiling)[self.life.column("zone", numbers)]
@@ -251,6 +264,7 @@ class BlockView:
             retrievals=self.uses.get("retrievals", number),
             expires_us=None if expires == UNKNOWN else expires,
             said_us=None if said == UNKNOWN else said,
+            period=self.period(number),
         )
 
     def known(self) -> Ints:

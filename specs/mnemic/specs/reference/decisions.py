@@ -36,7 +36,7 @@ from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.specs.reference import scoring, statements
 from mnemic.specs.reference.degree_cap import PlainRoom
 from mnemic.specs.reference.fold import PlainState
-from mnemic.specs.reference.records import Pair, pair
+from mnemic.specs.reference.records import Pair, PlainBlock, pair
 
 HANDED_OVER = ("agent", "outcome")
 """Origins of the edges that a successor takes over."""
@@ -181,6 +181,8 @@ def _predecessor(state: PlainState, new: BlockId) -> tuple[BlockId, str] | None:
         old = state.blocks[other].content
         if old is None or text is None or not _same_scope(state, new, other, category=True):
             continue
+        if _period(state, other) not in {(None, None), _period(state, new)}:
+            continue
         relation = statements.relation(old, text)
         if relation in {"same", "extends"}:
             found.append((relation, state.blocks[other].number, other))
@@ -198,6 +200,18 @@ def _same_scope(state: PlainState, a: BlockId, b: BlockId, *, category: bool) ->
     if category and one.category != two.category:
         return False
     return (one.author, one.metadata, one.zone) == (two.author, two.metadata, two.zone)
+
+
+def _period(state: PlainState, block: BlockId) -> tuple[int | None, int | None]:
+    facts = state.blocks[block]
+    return facts.valid_from_us, facts.valid_until_us
+
+
+def _may_hold_together(one: PlainBlock, two: PlainBlock) -> bool:
+    """Whether there is a moment at which the facts of both blocks hold."""
+    begins = [each.valid_from_us for each in (one, two) if each.valid_from_us is not None]
+    ends = [each.valid_until_us for each in (one, two) if each.valid_until_us is not None]
+    return not begins or not ends or max(begins) < min(ends)
 
 
 def _near(
@@ -239,7 +253,7 @@ def _contradictions(state: PlainState, fresh: list[BlockId], block: BlockId) -> 
         them = state.blocks[other]
         if not _same_scope(state, block, other, category=False):
             continue
-        if them.content is None or me.content is None:
+        if them.content is None or me.content is None or not _may_hold_together(me, them):
             continue
         ours, theirs = _words(me.content), _words(them.content)
         if len(ours & theirs) < max(len(ours), len(theirs)) / 2:

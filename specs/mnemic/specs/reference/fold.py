@@ -265,6 +265,8 @@ class PlainState:
         if event.created_at_us is None and not event.undated:
             block.created_at_us = recorded.recorded_us
         block.expires_at_us = event.expires_at_us
+        block.valid_from_us = event.valid_from_us
+        block.valid_until_us = event.valid_until_us
         block.learned_version = block.said_version = recorded.version
         block.learned_us = recorded.active_us
         block.actor = recorded.actor
@@ -278,6 +280,9 @@ class PlainState:
             block.created_at_us = event.said_us
             if event.said_us is None:
                 block.created_at_us = recorded.recorded_us
+        if event.valid_from_us is not None or event.valid_until_us is not None:
+            block.valid_from_us = event.valid_from_us
+            block.valid_until_us = event.valid_until_us
 
     def _promote(self, event: happened.BlocksPromoted, at: Recorded) -> None:
         now = at.active_us

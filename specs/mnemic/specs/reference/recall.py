@@ -198,6 +198,13 @@ def _may_enter(state: PlainState, asked: Asked, block: BlockId) -> bool:
     return all(_meets(facts, name, wanted) for name, wanted in asked.where.items())
 
 
+def holds(facts: PlainBlock, instant_us: int) -> bool:
+    """Whether the fact of a block holds at a moment; at its end it no longer does."""
+    has_begun = facts.valid_from_us is None or facts.valid_from_us <= instant_us
+    has_ended = facts.valid_until_us is not None and facts.valid_until_us <= instant_us
+    return has_begun and not has_ended
+
+
 def _of_session(state: PlainState, asked: Asked, facts: PlainBlock) -> bool:
     """Whether a block was learned in the session of the recall, or else in the latest one."""
     wanted = asked.session
@@ -238,9 +245,11 @@ def _meets(facts: PlainBlock, name: str, wanted: Any) -> bool:
     if name == "metadata":
         said = json.loads(facts.metadata or "{}")
         return facts.content is not None and all(said.get(key) == wanted[key] for key in wanted)
+    bound_us = scoring.instant_us(wanted)
+    if name == "valid_at":
+        return holds(facts, bound_us)
     if facts.created_at_us is None:
         return False
-    bound_us = scoring.instant_us(wanted)
     return facts.created_at_us >= bound_us if name == "since" else facts.created_at_us <= bound_us
 
 
@@ -312,6 +321,10 @@ def _signals(
             value = found[block][name]
             if value is not None:
                 found[block][name] = scoring.times(value, policy.ceiling(facts.zone))
+        if not holds(facts, asked.instant_us):  # each signal is halved
+            for name, value in found[block].items():
+                if value is not None:
+                    found[block][name] = scoring.times(value, NANO // 2)
     return found
 
 

@@ -40,6 +40,9 @@ class PlainBlock:
     created_at_us: int | None = None
     """The given date, or when it was learned; None if unknown."""
     expires_at_us: int | None = None
+    valid_from_us: int | None = None
+    valid_until_us: int | None = None
+    """When its fact holds: from the one until before the other; None: an open end."""
     learned_version: int = 0
     """Version at which it was last learned; the inbox is in this order."""
     said_version: int = 0

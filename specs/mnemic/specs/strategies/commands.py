@@ -45,6 +45,8 @@ class Learn:
     confidence: float = 0.8
     expires_in_us: int | None = None
     """Wall clock from now on; None: never."""
+    holds_in_us: tuple[int | None, int | None] = (None, None)
+    """Beginning and end of the period in which its fact holds, wall clock from now on."""
 
 
 @frozen(kw_only=True)
@@ -227,6 +229,15 @@ def blocks() -> st.SearchStrategy[int]:
     return st.one_of(known, known, known, known, st.just(UNKNOWN))
 
 
+HOLDS_IN_US: tuple[tuple[int | None, int | None], ...] = (
+    *((None, None),) * 5,
+    (-clocks.HOUR_US, clocks.HOUR_US),
+    (None, 0),
+    (400 * clocks.HOUR_US, None),
+)
+"""Periods: mostly none; one that holds, one that has ended, and one that is yet to begin."""
+
+
 def lessons() -> st.SearchStrategy[Learn]:
     """Things to learn."""
     return st.builds(
@@ -237,6 +248,7 @@ def lessons() -> st.SearchStrategy[Learn]:
         source=texts.sources(),
         confidence=st.sampled_from((0.0, 0.5, 0.8, 1.0)),
         expires_in_us=st.sampled_from((None, None, None, clocks.HOUR_US, 400 * clocks.HOUR_US)),
+        holds_in_us=st.sampled_from(HOLDS_IN_US),
     )
 
 

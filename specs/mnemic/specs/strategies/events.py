@@ -274,6 +274,8 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         confidence=fractions,
         created_at_us=st.none() | wall_clocks,
         expires_at_us=st.none() | wall_clocks,
+        valid_from_us=st.none() | wall_clocks,
+        valid_until_us=st.none() | wall_clocks,
     ),
     e.BlockRestated: built(
         e.BlockRestated,
@@ -281,6 +283,8 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         source=names,
         said_us=st.none() | wall_clocks,
         undated=st.booleans(),
+        valid_from_us=st.none() | wall_clocks,
+        valid_until_us=st.none() | wall_clocks,
     ),
     e.BlocksPromoted: built(
         e.BlocksPromoted,

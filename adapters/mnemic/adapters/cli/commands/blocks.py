@@ -40,6 +40,8 @@ def learn(
     metadata: tuple[str, ...] = (),
     scope: tuple[str, ...] = (),
     role: str | None = None,
+    valid_from: str | None = None,
+    valid_until: str | None = None,
     command_id: str | None = None,
     run: Run,
 ) -> int:
@@ -59,6 +61,8 @@ def learn(
         metadata: key=value; repeat for more.
         scope: Whom it belongs to: user=NAME, agent=NAME or run=NAME; repeat for more.
         role: Which side of a conversation it comes from: user, assistant, tool or system.
+        valid_from: Since when its fact holds, ISO 8601; since ever if not given.
+        valid_until: Until when its fact holds; what no longer holds is recalled behind what does.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
@@ -78,6 +82,8 @@ def learn(
                 metadata=objects(metadata),
                 scope=named(scope),
                 role=role,
+                valid_from=valid_from,
+                valid_until=valid_until,
                 command_id=command_id,
             )
         )
@@ -92,9 +98,9 @@ def learn_many(path: Path, /, *, command_id: str | None = None, run: Run) -> int
     """Put many texts into the inbox in one transaction: JSON lines.
 
     A line is an object with content and, optionally, tags, category, source, author, thread,
-    confidence, created_at, zone, metadata and expires_at, as for learn; or a text in quotes. Lines
-    that cannot be learned are reported, the others are learned, and the exit code is 1. For files
-    of other kinds, or of more than 10,000 lines, see `mnemic ingest`.
+    confidence, created_at, zone, metadata, expires_at, valid_from and valid_until, as for learn; or
+    a text in quotes. Lines that cannot be learned are reported, the others are learned, and the
+    exit code is 1. For files of other kinds, or of more than 10,000 lines, see `mnemic ingest`.
 
     Args:
         path: The file; - is standard input.
@@ -157,6 +163,8 @@ def revise(
     /,
     *,
     reason: str | None = None,
+    valid_from: str | None = None,
+    valid_until: str | None = None,
     command_id: str | None = None,
     run: Run,
 ) -> int:
@@ -166,12 +174,24 @@ def revise(
         block_id: The block; the first 8 characters of its id are enough.
         text: The new text; - reads standard input.
         reason: The reason, for the log.
+        valid_from: Since when the fact of the new text holds, ISO 8601; without both dates, as for
+            the old text.
+        valid_until: Until when it holds.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
     with run.memory() as memory:
         block = full_id(memory, block_id)
-        run.show(memory.revise(block, _text_of(text), reason, command_id=command_id))
+        run.show(
+            memory.revise(
+                block,
+                _text_of(text),
+                reason,
+                valid_from=valid_from,
+                valid_until=valid_until,
+                command_id=command_id,
+            )
+        )
     return Exit.OK
 
 

@@ -287,6 +287,7 @@ def facts(block: Block) -> Iterator[RenderableType]:
             ("thread", block.thread),
             ("created", block.created_at),
             ("expires", block.expires_at),
+            ("holds", _period(block)),
             ("metadata", None if block.metadata is None else str(dict(block.metadata))),
             ("summary", block.summary_text),
             ("source", f"{block.source} ({block.zone})"),
@@ -298,6 +299,12 @@ def facts(block: Block) -> Iterator[RenderableType]:
             ("learned", f"version {block.learned_version}"),
         )
     )
+
+
+def _period(block: Block) -> str | None:
+    ends = (("from", block.valid_from), ("until", block.valid_until))
+    said = " ".join(f"{name} {when}" for name, when in ends if when is not None)
+    return said and f"{said} ({block.validity})"
 
 
 def pairs(rows: Iterable[tuple[str, str | None]]) -> RenderableType:

@@ -22,6 +22,7 @@ from mnemic.kernel.decisions.space import decide_erase_space
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.periods import ALWAYS
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.results import (
     ConsolidateResult,
@@ -34,6 +35,7 @@ from mnemic.kernel.results import (
     RezoneResult,
 )
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.validation import checked_period
 from mnemic.projections.view import View
 
 BATCH_MAX = 10_000
@@ -62,6 +64,8 @@ class BlockOperations(Host):
         expires_at: Date = None,
         scope: Mapping[str, str] | None = None,
         role: str | None = None,
+        valid_from: Date = None,
+        valid_until: Date = None,
         command_id: str | None = None,
     ) -> LearnResult:
         """Put a text into the inbox: durable when this returns, without any model.
@@ -83,6 +87,10 @@ class BlockOperations(Host):
                 that of this handle.
             role: Which side of a conversation it comes from: ``user``, ``assistant``, ``tool`` or
                 ``system``; stored as metadata.
+            valid_from: Since when its fact holds in the world, whenever that was said. None: since
+                ever. What is learned again with another period gets that period.
+            valid_until: Until when its fact holds, exclusive. None: the end is open. Afterwards it
+                is still recalled, behind what holds, and marked.
             command_id: See the class.
 
         Raises:
@@ -104,6 +112,8 @@ class BlockOperations(Host):
             expires_at=expires_at,
             scope=self._scoped(scope),
             role=role,
+            valid_from=valid_from,
+            valid_until=valid_until,
         )
 
         def decide(view: View, _: Instant) -> Decision[LearnResult]:
@@ -182,19 +192,33 @@ class BlockOperations(Host):
         content: str,
         reason: str | None = None,
         *,
+        valid_from: Date = None,
+        valid_until: Date = None,
         command_id: str | None = None,
     ) -> ReviseResult:
         """Replace the text of a block; its tags, evidence and edges are kept.
+
+        Args:
+            block_id: Id of a block: 16 hexadecimal digits.
+            content: The new text.
+            reason: Why; kept in the log.
+            valid_from: Since when the fact of the new text holds; without both dates the period of
+                the block is kept.
+            valid_until: Until when it holds, exclusive.
+            command_id: See the class.
 
         Raises:
             BlockNotFound, BlockNotActive, FieldRefused, ContentEmpty, ContentTooLong: See each.
         """
         from mnemic.kernel.decisions.archiving import decide_revise
 
+        period = checked_period(valid_from, valid_until)
         arguments = {"block_id": block_id, "content": content, "reason": reason}
+        if period != ALWAYS:
+            arguments |= {"valid_from": valid_from, "valid_until": valid_until}
         outcome = self._open().execute(
             Command("revise", arguments, command_id),
-            lambda view, _: decide_revise(view, block_id, content, reason),
+            lambda view, _: decide_revise(view, block_id, content, reason, period=period),
         )
         change = outcome.result
         self._recent.learn(change.new)
@@ -407,10 +431,9 @@ def _identifying(lesson: Lesson | Refused) -> dict[str, Any]:
     if not isinstance(lesson, Lesson):
         return lesson.to_dict()
     given = asdict(lesson, recurse=False)
-    if lesson.scope is None:
-        del given["scope"]  # keeps command ids from before scopes valid
-    if lesson.role is None:
-        del given["role"]  # the same
+    for name in ("scope", "role", "valid_from", "valid_until"):
+        if given[name] is None:
+            del given[name]  # keeps command ids from before this field valid
     return given
 
 

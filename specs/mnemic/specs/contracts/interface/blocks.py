@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ from mnemic.specs.contracts.interface.fixtures import (
 )
 from mnemic.specs.contracts.interface.sample_requests import LESSONS, LONG_AGO
 from mnemic.specs.strategies.clocks import HOUR_US
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Blocks(InterfaceFixture):
@@ -69,6 +72,37 @@ class Blocks(InterfaceFixture):
         then = plain(before.block(running["block_id"]))
         assert then["created_at"] < other["created_at"]
         assert then["said_version"] == running["version"]
+
+    @needs("block", "clock", "as_of")
+    def test_recall_prefers_what_holds_at_its_moment_and_marks_the_rest(
+        self, memory: Interface, wall: Wall
+    ) -> None:
+        year_us = 365 * 24 * HOUR_US
+        moved = EPOCH + timedelta(microseconds=wall.us + year_us)
+        said = "The office of the harbour master is in"
+        old = plain(memory.learn(f"{said} Dock Street", valid_until=moved.isoformat()))["block_id"]
+        new = plain(memory.learn(f"{said} Quay Road", valid_from=moved.isoformat()))["block_id"]
+        memory.consolidate()
+        question = "Where is the office of the harbour master?"
+        then = EPOCH + timedelta(microseconds=wall.us)
+        wall.us += 2 * year_us
+        learned(memory, "a text of the later time")
+        for view, ids, mark in (
+            (memory.as_of(at=then.isoformat()), [old, new], f"holds from {moved.date()}"),
+            (memory, [new, old], f"held until {moved.date()}"),
+        ):
+            answer = plain(view.recall(question))
+            assert answer["block_ids"] == ids
+            assert [each["validity"] == "holds" for each in answer["blocks"]] == [True, False]
+            assert [mark in line for line in answer["text"].splitlines()] == [False, False, True]
+        held = plain(memory.recall(question, where={"valid_at": then.isoformat()}))
+        assert held["block_ids"] == [old]
+        again = plain(memory.learn(f"{said} Quay Road", valid_until="2100-01-01"))
+        assert (again["block_id"], again["action"]) == (new, "restated")
+        block = plain(memory.block(new))
+        assert (block["valid_from"], block["valid_until"]) == (None, "2100-01-01T00:00:00+00:00")
+        other = plain(memory.revise(new, f"{said} Mole Lane", valid_from="2020-01-01"))["block_id"]
+        assert plain(memory.block(other))["valid_from"] == "2020-01-01T00:00:00+00:00"
 
     @needs("learn.scope", "recall.scope", "learn_many", "as_of")
     def test_what_two_users_say_belongs_to_each_of_them(self, memory: Interface) -> None:
