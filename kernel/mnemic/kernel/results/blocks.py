@@ -91,6 +91,9 @@ class Replacement(Result):
     why: str
     """``same``: it makes the same statement. ``extends``: it contains all of it. ``revised``: a
     caller revised it. ``similar``: its vector was similar, in logs of releases before 0.5.0."""
+    by: str | None = None
+    """In a recall, who said what replaced it, and which extractor found that; None: no extractor
+    did."""
 
     @property
     def summary(self) -> str:
@@ -100,7 +103,8 @@ class Replacement(Result):
             "revised": "revises it",
             "similar": "was similar",
         }
-        return f"{short(self.old)} superseded by {short(self.new)}, which {said[self.why]}"
+        by = "" if self.by is None else f", as said by {labelled(self.by)}"
+        return f"{short(self.old)} superseded by {short(self.new)}, which {said[self.why]}{by}"
 
 
 @frozen(kw_only=True, str=False)

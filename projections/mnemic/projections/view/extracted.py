@@ -60,6 +60,16 @@ def quoted_whole_by(view: BlockView, number: int) -> set[int]:
     return found
 
 
+def retired_by(view: BlockView, old: int, new: int) -> str | None:
+    """Return who said the fact that revised a block, and which extractor found it; None: none."""
+    for finding in findings_of(view, new):
+        if finding.fact.effect == "revised" and finding.fact.other == view.id(old):
+            text = view.text(new)
+            speaker = None if isinstance(text, Erased) else text.author
+            return f"{speaker or view.actor(new)} ({finding.extraction.event.extractor})"
+    return None
+
+
 def is_said_otherwise(view: BlockView, number: int) -> bool:
     """Whether a block was learned or said again by anything but an extraction."""
     ranges = [

@@ -203,6 +203,10 @@ class View(BlockView):
         """Return the extractions that found the fact in a block, in order."""
         return self.state.extractions.of_fact(number, self.point.version)
 
+    def retired_by(self, old: int, new: int) -> str | None:
+        """Return who said the fact that revised a block, and which extractor found it."""
+        return extracted.retired_by(self, old, new)
+
     @property
     def has_extractions(self) -> bool:
         """Whether an extractor has read a message by now."""
