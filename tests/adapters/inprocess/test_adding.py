@@ -90,6 +90,7 @@ MAY_NOT_REVISE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "another author": ({}, {"name": "Bob"}),
     "an earlier statement": ({}, {"created_at": "2026-02-01T00:00:00+00:00"}),
     "a value of the agent": ({"tags": ["self/value"]}, {}),
+    "something else": ({}, {"content": "I own a red bicycle."}),
 }
 
 

@@ -6,8 +6,9 @@ Rules of this module:
    expiry from the messages that it quotes, the lowest of their zones, and nothing from the answer
    but its text, whom it is about, and its confidence.
 2. Nothing is overwritten. A fact that updates a block supersedes it, with both in the history, only
-   if the same author said it, in the same scope, later, and in a zone that is not lower. What may
-   not update contradicts: an edge, and both stay.
+   if the same author said it, in the same scope, later, and in a zone that is not lower, and if the
+   two share a word or the quotation says that something changed. What may not update contradicts:
+   an edge, and both stay.
 3. A fact that says the same as a block restates it, if everything in it is in that block; otherwise
    it is learned beside it.
 4. A fact that was found in the same message before, and archived since, is not revived.
@@ -49,7 +50,7 @@ from mnemic.kernel.events import (
     Quote,
     RefusedFact,
 )
-from mnemic.kernel.extraction.grounding import Evidence, Spot, Ungrounded
+from mnemic.kernel.extraction.grounding import Evidence, Spot, Ungrounded, may_replace
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX, BlockFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import AnswerText, BlockText, Erased, Remark
@@ -226,7 +227,7 @@ class _Extraction:
         effect = "none"
         if other is not None and other.id != learned.block_id and fact.relation != "same":
             is_update = fact.relation == "updates" and learned.enters_inbox
-            if is_update and self._may_revise(basis, fresh, other):
+            if is_update and self._may_revise(fact, basis, fresh, other):
                 effect = self._revised(learned.block_id, fresh, other)
             else:
                 effect = self._contradicted(learned.block_id, other)
@@ -376,7 +377,9 @@ class _Extraction:
         self.retired.add(other.number)
         return "revised"
 
-    def _may_revise(self, basis: _Basis, fresh: BlockLearned, other: BlockFacts) -> bool:
+    def _may_revise(
+        self, fact: Fact, basis: _Basis, fresh: BlockLearned, other: BlockFacts
+    ) -> bool:
         """Whether the speaker of a fact may replace a block with it."""
         text = self.reading.text(other.number)
         if isinstance(text, Erased) or other.category == MESSAGE:
@@ -390,7 +393,10 @@ class _Extraction:
         policy = self.reading.policy
         is_guarded = any(tag.startswith("self/") for tag in other.tags)
         is_trusted = within(policy, other.zone, fresh.zone) and reaches(self.reading, other)
-        return is_own and is_later and is_trusted and not is_guarded
+        if not (is_own and is_later and is_trusted) or is_guarded:
+            return False
+        spans = (each.text for each in fact.quotes)
+        return may_replace(text.content, fact.text, spans, basis.speaker.author)
 
     def _contradicted(self, block: BlockId, other: BlockFacts) -> str:
         """Connect a fact with a block that it contradicts, if the two are not barred."""

@@ -88,6 +88,17 @@ _DENYING: Final = frozenset(
     """.split()
 )
 """Words with which a fact denies something without a negator."""
+_CHANGING: Final = frozenset(
+    """
+    now longer anymore moved move moving changed change switched instead new left quit became
+    become resigned retired replaced divorced married
+    jetzt nun mehr gezogen umgezogen ziehe gewechselt statt stattdessen neu neue neuer neues
+    geändert gekündigt geworden
+    maintenant désormais plus déménagé changé remplacé devenu devenue nouveau nouvelle quitté
+    ahora ya mudé mudado cambié cambiado nuevo nueva dejé dejado
+    """.split()
+)
+"""Words with which a speaker says that something is no longer as it was."""
 _CALENDAR: Final = frozenset(
     """
     today yesterday tomorrow tonight now last next this ago since until week month year monday
@@ -137,6 +148,21 @@ class _Words:
         """Whether a word is among them, in this or another inflection."""
         given = word.casefold()
         return given in self.folded or any(_inflects(given, each) for each in self.folded)
+
+
+def may_replace(old: str, new: str, quoted: Iterable[str], speaker: str | None) -> bool:
+    """Whether one statement may replace another, apart from who says it.
+
+    They share a word that is not common, the speaker's name aside, or the words that are quoted for
+    the new one say that something has changed.
+    """
+    words = {word.casefold() for text in quoted for word in _WORD.findall(text)}
+    if not words.isdisjoint(_CHANGING):
+        return True
+    names = {word.casefold() for word in _WORD.findall(speaker or "")}
+    known = _Words.of([old])
+    given = {word.casefold().removesuffix("'s") for word in _WORD.findall(new)} - names
+    return any(len(word) >= _MIN and word not in _COMMON and known.has(word) for word in given)
 
 
 @frozen(kw_only=True)

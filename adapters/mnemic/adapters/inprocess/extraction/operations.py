@@ -165,6 +165,7 @@ class ExtractionOperations(Host):
             token_budget=TOKENS_MAX,
             where=within_scope({"category": others}, scope),
             session=space.session,
+            min_probability=0.0,
         ).checked()
         answer = self._with_models(
             lambda models: recalling.recall(space, models, request, record=False, command_id=None)
