@@ -18,12 +18,12 @@ from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.opening import EXTRACTOR_TIMEOUT_S, open_space
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
-from mnemic.adapters.inprocess.extraction.operations import ExtractionOperations
 from mnemic.adapters.inprocess.ledger.composed_graph import ComposedGraph
 from mnemic.adapters.inprocess.operations.blocks import BlockOperations
 from mnemic.adapters.inprocess.operations.checkpoints import CheckpointOperations
 from mnemic.adapters.inprocess.operations.edges import EdgeOperations
 from mnemic.adapters.inprocess.operations.experiments import ExperimentOperations
+from mnemic.adapters.inprocess.operations.extraction import ExtractionOperations
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.operations.host import Date
 from mnemic.adapters.inprocess.operations.quarantine import QuarantineOperations

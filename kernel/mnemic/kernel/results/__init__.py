@@ -72,7 +72,16 @@ if TYPE_CHECKING:
         checked_detail,
         detailed,
     )
-    from mnemic.kernel.results.descents import Descendant, Descent, QuarantineResult
+    from mnemic.kernel.results.descents import (
+        AddResult,
+        Descendant,
+        Descent,
+        ExtractionResult,
+        FactResult,
+        QuarantineResult,
+        Quotation,
+        RefusedFactResult,
+    )
     from mnemic.kernel.results.edges import (
         Analogy,
         ConnectByQueryResult,
@@ -97,13 +106,6 @@ if TYPE_CHECKING:
         Explanation,
         ProbabilityTerm,
         WhyNot,
-    )
-    from mnemic.kernel.results.extractions import (
-        AddResult,
-        ExtractionResult,
-        FactResult,
-        Quotation,
-        RefusedFactResult,
     )
     from mnemic.kernel.results.frontier import (
         Calibration,
@@ -288,7 +290,6 @@ def _modules() -> Iterator[ModuleType]:
         descents,
         exchange,
         explanations,
-        extractions,
         frontier,
         guides,
         references,
@@ -296,4 +297,4 @@ def _modules() -> Iterator[ModuleType]:
     )
 
     yield from (backtests, chronicles, compositions, descents, exchange)
-    yield from (explanations, extractions, frontier, guides, references, replays)
+    yield from (explanations, frontier, guides, references, replays)

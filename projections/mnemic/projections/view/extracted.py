@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from attrs import frozen
 
-from mnemic.kernel.events import ExtractedFact, FactsExtracted
+from mnemic.kernel.events import ExtractedFact
 from mnemic.kernel.model.texts import Erased
 from mnemic.projections.blocks.extractions import Extraction
 from mnemic.projections.view.block_view import BlockView
@@ -125,13 +125,18 @@ def resting_on_erased(view: BlockView, messages: Collection[int]) -> tuple[list[
     return gone, [each for each in facts if each not in gone]
 
 
-def read_by(view: BlockView, message: int, extractor: FactsExtracted) -> bool:
-    """Whether the same extractor has read a message since it was last learned, without failing."""
+def read_by(view: BlockView, message: int, extractor: tuple[str, str, str]) -> bool:
+    """Whether an extractor has read a message since it was last learned, without failing.
+
+    Args:
+        view: The view.
+        message: The message.
+        extractor: Its name, its model, and the digest of its prompt.
+    """
     learned = view.life.get("learned", message)
     return any(
         each.version > learned
         and each.event.status != "failed"
-        and (each.event.extractor, each.event.model, each.event.prompt)
-        == (extractor.extractor, extractor.model, extractor.prompt)
+        and (each.event.extractor, each.event.model, each.event.prompt) == extractor
         for each in view.state.extractions.of_message(message, view.point.version)
     )

@@ -1,1 +1,1 @@
-"""Messages in, facts out: operations on messages and facts, and what runs an extractor."""
+"""Running an extractor over messages, and the results of what it found."""

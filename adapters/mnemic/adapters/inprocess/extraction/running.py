@@ -2,7 +2,7 @@
 
 Rules of this module:
 
-1. An extractor is called without any lock. Whatever it does, the messages are kept: a failure is
+1. An extractor is called without any lock. If it fails, the messages are kept, the failure is
    recorded in the event, and the messages count as not read.
 2. A window holds consecutive messages of one thread and one scope. Each is committed before the
    next is begun, so a kill loses nothing that was committed, and adding the messages again
@@ -176,10 +176,7 @@ class Runner:
         """Yield the windows of what is to be read."""
         view = self.space.view()
         most = max(1, min(WINDOW_MAX, self.extractor.window))
-        call = self._call(())
-        wanted = FactsExtracted(
-            extractor=call.extractor, model=call.model, prompt=call.prompt, messages=()
-        )
+        identity = (self.extractor.name, self.extractor.model, self.extractor.prompt)
         window: list[BlockId] = []
         key: object = None
         for block in dict.fromkeys(messages):
@@ -187,7 +184,7 @@ class Runner:
             text = None if number is None else view.text(number)
             if number is None or not isinstance(text, BlockText):
                 continue
-            if view.status(number) not in (INBOX, ACTIVE) or read_by(view, number, wanted):
+            if view.status(number) not in (INBOX, ACTIVE) or read_by(view, number, identity):
                 continue
             given = json.loads(text.metadata) if text.metadata else {}
             own = (text.thread, tuple(given.get(name) for name in SCOPE_KEYS))

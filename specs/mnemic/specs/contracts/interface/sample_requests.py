@@ -138,6 +138,9 @@ READING_TOO = frozenset({"recall", "deep_reference"})
 """Operations that write only if writing is allowed."""
 
 LONG: dict[str, Ask] = {
+    "add": lambda m, _, **own: m.add(
+        [{"role": "user", "content": "I live in Graz."}], extract="rules", **own
+    ),
     "consolidate": lambda m, _, **own: m.consolidate(**own),
     "dream": lambda m, _, **own: m.dream(**own),
     "verify": lambda m, _, **own: m.verify(**own),

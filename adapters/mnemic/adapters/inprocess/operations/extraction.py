@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
 from mnemic.adapters.extractors.absent import NoExtractor
-from mnemic.adapters.extractors.messages import Labels, lesson_of
-from mnemic.adapters.extractors.rules import RulesExtractor
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.commands import Command
-from mnemic.adapters.inprocess.extraction.results import extraction_result
-from mnemic.adapters.inprocess.extraction.running import Runner
 from mnemic.adapters.inprocess.operations.blocks import BATCH_MAX
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import recalling
@@ -24,10 +20,15 @@ from mnemic.kernel.decisions.learning import MESSAGE, Lesson, decide_learn_many
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Extractor, Message
-from mnemic.kernel.results import AddResult, LearnManyResult, LearnResult, Refusal
+from mnemic.kernel.results import LearnManyResult, LearnResult, Refusal
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.retrieval.request import Request, within_scope
 from mnemic.projections.view import View
+
+if TYPE_CHECKING:
+    from mnemic.adapters.extractors.messages import Labels
+    from mnemic.adapters.inprocess.extraction.running import Runner
+    from mnemic.kernel.results import AddResult
 
 KNOWN_MAX = 8
 """Existing blocks that an extractor is shown beside one window."""
@@ -54,8 +55,8 @@ class ExtractionOperations(Host):
     ) -> AddResult:
         """Learn the messages of a conversation, and the facts that an extractor finds in them.
 
-        The messages are learned first, in one transaction for every 10,000, and stay whatever the
-        extractor does. Each becomes a block of the category ``message``. Added again, a message
+        The messages are learned first, in one transaction for every 10,000, and stay if the
+        extractor fails. Each becomes a block of the category ``message``. Added again, a message
         with an id is known, and is only read by an extractor that has not read it yet. A fact is a
         block of the category ``fact``; it is accepted only if the words that it quotes bear it out.
 
@@ -76,6 +77,10 @@ class ExtractionOperations(Host):
             FieldRefused: They are no list, or there is no such extractor.
             InboxFull: The inbox has no room for any of them; see ``learn``.
         """
+        from mnemic.adapters.extractors.messages import Labels
+        from mnemic.adapters.inprocess.extraction.results import extraction_result
+        from mnemic.kernel.results import AddResult
+
         if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
             raise FieldRefused(
                 f"add takes a list of messages, got {messages!r:.100}", field="messages"
@@ -126,6 +131,8 @@ class ExtractionOperations(Host):
         Raises:
             FieldRefused: There is none of that name.
         """
+        from mnemic.adapters.extractors.rules import RulesExtractor
+
         own = self._models.extractor
         known: dict[str, Extractor] = {"none": NoExtractor(), "rules": RulesExtractor()}
         if own is not None:
@@ -144,6 +151,8 @@ class ExtractionOperations(Host):
     def _runner(
         self, extractor: Extractor, scope: Mapping[str, str] | None, command_id: str | None
     ) -> Runner:
+        from mnemic.adapters.inprocess.extraction.running import Runner
+
         return Runner(
             space=self._open(),
             extractor=extractor,
@@ -175,6 +184,8 @@ class ExtractionOperations(Host):
 
 def _lesson(given: object, labels: Labels) -> Lesson | Refused:
     """Return a message as a lesson, or the refusal if it is invalid."""
+    from mnemic.adapters.extractors.messages import lesson_of
+
     try:
         return lesson_of(given, labels)
     except FieldRefused as refusal:
