@@ -25,6 +25,7 @@ import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
@@ -236,12 +237,12 @@ def theirs(url: str) -> dict[str, Any] | None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["MEM0_DIR"] = folder
         try:
-            from mem0 import Memory  # noqa: PLC0415 - optional
+            memory_class = import_module("mem0").Memory
         except ImportError:
             return None
         key = {"api_key": "none", "openai_base_url": url}
         place = {"path": str(Path(folder) / "qdrant"), "embedding_model_dims": DIMENSION}
-        memory = Memory.from_config(
+        memory: Any = memory_class.from_config(
             {
                 "llm": {"provider": "openai", "config": {"model": "scripted", **key}},
                 "embedder": {

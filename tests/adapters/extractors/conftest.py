@@ -30,11 +30,8 @@ def opening(server: Server, pauses: list[float]) -> Generator[Opening]:
                 url or server.url, "small", api_key="", retries=1, sleep=pauses.append
             )
             stack.enter_context(chat)
-            memory = SyncMemory.open(
-                ":memory:",
-                **{"extractor": chat, "embedder": PlaneEmbedder(), "clock": ManualClock()}
-                | options,
-            )
+            given: dict[str, Any] = {"embedder": PlaneEmbedder(), "clock": ManualClock()}
+            memory = SyncMemory.open(":memory:", extractor=chat, **(given | options))
             return stack.enter_context(memory)
 
         yield make

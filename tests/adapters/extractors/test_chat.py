@@ -92,6 +92,7 @@ def test_a_replay_asks_no_model(opening: Opening, server: Server) -> None:
     server.script.append(answer(HOME))
     memory.add([LIVES])
     decision = memory.recall("Where does Ines live?").decision_id
+    assert decision is not None
     asked = len(server.requests)
     assert memory.replay(decision).outcome == "reproduced"
     assert memory.verify().sound

@@ -412,10 +412,12 @@ class _Extraction:
         weight = self.reading.policy.relation_weight(relation)
         added = self.degrees.get(other.number, 0)
         is_full = self.reading.degree(other.number) + added >= self.reading.policy.degree_cap
-        kind = EdgeDeferred if is_full else EdgeConnected
-        action = {} if is_full else {"action": "created"}
         self.events.append(
-            kind(source=block, target=other.id, relation=relation, weight=weight, **action)
+            EdgeDeferred(source=block, target=other.id, relation=relation, weight=weight)
+            if is_full
+            else EdgeConnected(
+                source=block, target=other.id, relation=relation, weight=weight, action="created"
+            )
         )
         self.degrees[other.number] = added + (not is_full)
         return relation

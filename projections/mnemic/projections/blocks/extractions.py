@@ -42,7 +42,7 @@ class Extractions:
         self._events = EventCodec(FactsExtracted)
         self._version = GrowableArray(np.int32)
         self._recorded_us = GrowableArray(np.int64)
-        self._pairs: dict[str, tuple[GrowableArray[Any], GrowableArray[Any]]] = {
+        self._pairs: dict[str, tuple[GrowableArray, GrowableArray]] = {
             name: (GrowableArray(np.int32), GrowableArray(np.int32)) for name in _SIDES
         }
         """By side, blocks and the numbers of their extractions."""
