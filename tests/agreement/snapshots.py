@@ -58,6 +58,11 @@ def state_of_view(view: View) -> StateDict:
             _ids(view, ends): sorted(sessions)
             for ends, sessions in graph.refreshed.at(view.point.version).items()
         },
+        "extractions": {each.version: each.event for each in view.extractions()},
+        "extracted_from": {
+            view.id(number): [each.version for each in view.extractions_of(number)]
+            for number in known
+        },
         "compositions": [_composition(view, each) for each in view.compositions()],
         "composed_with": {
             view.id(number): [each.id for each in view.composed_with(number)] for number in known
@@ -219,6 +224,11 @@ def state_of_reference(state: PlainState) -> StateDict:
         "staged": told["staged"],
         "staging_order": told["staging_order"],
         "used": told["used"],
+        "extractions": dict(state.extractions),
+        "extracted_from": {
+            block: [at for at, each in state.extractions.items() if block in each.messages]
+            for block in state.order
+        },
         "compositions": _plain_compositions(state),
         "composed_with": {
             block: [name for name in reversed(state.compositions) if block in taking_part[name]]

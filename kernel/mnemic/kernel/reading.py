@@ -11,7 +11,7 @@ None.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from attrs import frozen
@@ -148,6 +148,14 @@ class Reading(EdgeReading, Protocol):
 
     def was_refreshed(self, a: int, b: int, session: str) -> bool:
         """Whether a recall of this session has refreshed the pair's edge already."""
+        ...
+
+    def sources_of(self, number: int) -> set[int]:
+        """Return the messages that a block rests on as a fact, erased ones included."""
+        ...
+
+    def resting_on(self, messages: Collection[int]) -> tuple[list[int], list[int]]:
+        """Return the facts that rest on *messages* alone, and those that rest on others too."""
         ...
 
     def active(self) -> BlockColumns: ...

@@ -86,10 +86,20 @@ def _learned(life: Life) -> Iterator[str]:
     life.ask("learn", content="angle 5000: Somebody was here.")
     life.ask("learn", content="angle 5000: Somebody was here.")
     yield from (each.block_id for each in life.ask("learn_many", lessons=list(LESSONS)).results)
+    _added(life)
     life.later(1)
     life.ask("consolidate", limit=4)
     life.ask("consolidate", relink=True)
     life.ask("near_duplicates")
+
+
+def _added(life: Life) -> None:
+    said = {"role": "user", "name": "Ines", "content": "I live in Graz.", "id": "1"}
+    added = life.ask("add", messages=[said, {"content": "?"}], extract="rules")
+    life.ask("add", messages=[said | {"id": "2", "content": "I live in Linz."}], extract="rules")
+    life.ask("facts", of=added.results[0].block_id)
+    life.ask("sources", of=added.facts[0].block_id)
+    life.keep("add", life.memory.add([said], extract="rules"))
 
 
 def _tied(life: Life, ids: list[str]) -> None:

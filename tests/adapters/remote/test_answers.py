@@ -26,6 +26,7 @@ from mnemic.kernel.results import (
     Edge,
     EdgeChange,
     ReferencedBlock,
+    RefusedFactResult,
     Result,
     Superseded,
     SuspectCount,
@@ -113,6 +114,9 @@ BY_HAND: dict[type, Result] = {
     ),
     EdgeChange: EdgeChange(before=EDGE, after=EDGE),
     Superseded: Superseded(block=MEMORY, superseded_by=BlockId("1" * 16)),
+    RefusedFactResult: RefusedFactResult(
+        reason="question", detail="it asks", text=None, message_ids=(BlockId("0" * 16),)
+    ),
     SuspectCount: SuspectCount(suspect="state", decisions=1),
 }
 """Results that the sample history does not contain."""

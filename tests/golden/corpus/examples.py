@@ -31,6 +31,8 @@ from mnemic.kernel.events import (
     EmbedderIdentity,
     Event,
     Exploration,
+    ExtractedFact,
+    FactsExtracted,
     LabelRetracted,
     Link,
     LossAccepted,
@@ -43,9 +45,11 @@ from mnemic.kernel.events import (
     Penalty,
     PolicyAdopted,
     Promotion,
+    Quote,
     RecallRecorded,
     Recorded,
     RefusedBlock,
+    RefusedFact,
     Reverted,
     RunnerUp,
     SessionEnded,
@@ -67,6 +71,7 @@ from mnemic.kernel.model.identity import (
 )
 from mnemic.kernel.model.texts import (
     AnalysisText,
+    AnswerText,
     BlockText,
     CompositionText,
     Embedding,
@@ -501,6 +506,43 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
             )
         ),
         "bare": bare(LabelRetracted(composition_id=CompositionId("c7"), label_version=8)),
+    },
+    "facts-extracted.1": {
+        "full": full(
+            FactsExtracted(
+                extractor="chat",
+                model="lamp-7b",
+                prompt="77aa77aa77aa77aa",
+                messages=(A, B),
+                known=(C, D),
+                status="partial",
+                problem="too-many-facts",
+                facts=(
+                    ExtractedFact(
+                        block_id=D,
+                        action="created",
+                        quotes=(
+                            Quote(message=A, start=0, end=24),
+                            Quote(message=B, start=3, end=9),
+                        ),
+                        relation="updates",
+                        other=C,
+                        effect="revised",
+                    ),
+                ),
+                refused=(
+                    RefusedFact(
+                        reason="number-not-in-quote",
+                        messages=(A,),
+                        text=Remark(text="The lamp has 12 wicks.", of=(A,)),
+                    ),
+                ),
+                refused_count=3,
+                answer=AnswerText(text='{"facts": [', length=4000, of=(A, B)),
+                preceding=2,
+            )
+        ),
+        "bare": bare(FactsExtracted(extractor="rules-1", messages=(A,))),
     },
     "curated.1": {
         "full": full(

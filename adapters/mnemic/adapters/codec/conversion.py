@@ -21,6 +21,7 @@ from mnemic.adapters.codec.payload_positions import payload_kind
 from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.model.texts import (
     AnalysisText,
+    AnswerText,
     BlockText,
     CompositionText,
     LabelText,
@@ -38,6 +39,7 @@ WORDED: tuple[type[Payload], ...] = (
     MemberText,
     CompositionText,
     LabelText,
+    AnswerText,
 )
 """Payloads that are stored as JSON of their fields; the others are plain bytes."""
 

@@ -63,8 +63,8 @@ def owners(holder: dict[str, Any]) -> tuple[str, ...]:
     """Return the blocks that own a payload; none: it belongs to its event alone.
 
     A payload's row names its owners, and is gone if the payload is missing. So they are read off
-    what contains its mark: a part about one block, an edge, or a supersession, whose reason belongs
-    to the block that was replaced.
+    what contains its mark: a part about one block, an edge, a supersession, whose reason belongs to
+    the block that was replaced, or what was found in one or two messages.
 
     Args:
         holder: The event, or the part of one, that contains the mark.
@@ -76,6 +76,8 @@ def owners(holder: dict[str, Any]) -> tuple[str, ...]:
             return (source, target)
         case {"supersession": {"old": old}}:
             return (old,)
+        case {"messages": [*messages]}:
+            return tuple(messages)
         case _:
             return ()
 

@@ -51,6 +51,7 @@ TOPICS: Mapping[str, type] = {
     "block-rezoned.1": events.BlockRezoned,
     "blocks-quarantined.1": events.BlocksQuarantined,
     "vectors-staged.1": events.VectorsStaged,
+    "facts-extracted.1": events.FactsExtracted,
     "edge-connected.1": events.EdgeConnected,
     "edge-deferred.1": events.EdgeDeferred,
     "edge-disconnected.1": events.EdgeDisconnected,

@@ -23,6 +23,7 @@ from mnemic.kernel.model.identity import BLOCK_ID_LENGTH
 from mnemic.kernel.model.texts import (
     ERASED,
     AnalysisText,
+    AnswerText,
     BlockText,
     CompositionText,
     Embedding,
@@ -45,6 +46,7 @@ KINDS: Mapping[type[Payload], str] = {
     MemberText: "member-text",
     CompositionText: "composition-text",
     LabelText: "label-text",
+    AnswerText: "answer-text",
 }
 """The permanent name of each kind of payload in a MAC."""
 

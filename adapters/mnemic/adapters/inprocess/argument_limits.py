@@ -38,7 +38,7 @@ VALUES_MAX = 2_000_000
 DEPTH_MAX = 64
 """As in a body that the HTTP interface takes."""
 BITS_MAX = 1000
-BATCHES = frozenset({"lessons", "edges"})
+BATCHES = frozenset({"lessons", "edges", "messages"})
 
 Class = TypeVar("Class", bound=type)
 MANY = (list, tuple, set, frozenset, Mapping)

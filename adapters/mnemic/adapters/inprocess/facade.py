@@ -82,12 +82,14 @@ class _QueryTable:
         descent = Offered(Queries.descent)
         diff = Offered(Queries.diff)
         edges = Offered(Queries.edges)
+        facts = Offered(Queries.facts)
         frontier = Offered(Queries.frontier)
         history = Offered(Queries.history)
         ledger = Offered(Queries.ledger)
         log = Offered(Queries.log)
         near_duplicates = Offered(Queries.near_duplicates)
         pending_connections = Offered(Queries.pending_connections)
+        sources = Offered(Queries.sources)
         status = Offered(Queries.status)
         timeline = Offered(Queries.timeline)
 
@@ -104,6 +106,7 @@ class MemoryTable(_QueryTable):
     """The operations of ``SyncMemory``, except those whose parameters differ between facades."""
 
     if TYPE_CHECKING:
+        add = Offered(SyncMemory.add)
         adopt_policy = Offered(SyncMemory.adopt_policy)
         backtest = Offered(SyncMemory.backtest)
         calibrate = Offered(SyncMemory.calibrate)

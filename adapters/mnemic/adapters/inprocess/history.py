@@ -257,6 +257,13 @@ def _loss_accepted(event: happened.LossAccepted) -> str:
     return f"{plural(len(event.payloads), 'payload')} lost"
 
 
+def _extracted(event: happened.FactsExtracted) -> str:
+    """Return how much an extractor found, and what went wrong."""
+    found = f"{plural(len(event.facts), 'fact')} by {event.extractor}"
+    refused = f", {event.refused_count} refused" if event.refused_count else ""
+    return f"{found}{refused}" + (f"; {event.status}: {event.problem}" if event.problem else "")
+
+
 def _curated(event: happened.Curated) -> str:
     gone = len(event.pruned) + len(event.decayed)
     return f"{len(event.archived)} archived, {plural(gone, 'edge')} gone"
@@ -287,6 +294,7 @@ DETAILS: dict[type, Callable[[Any], str]] = {
     happened.CompositionLabelled: _labelled,
     happened.LabelRetracted: _retracted,
     happened.LossAccepted: _loss_accepted,
+    happened.FactsExtracted: _extracted,
     happened.Curated: _curated,
     happened.Reverted: _reverted,
     happened.PolicyAdopted: lambda event: event.policy_id,

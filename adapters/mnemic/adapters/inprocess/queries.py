@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Descent,
         DiffResult,
         Edge,
+        FactResult,
         Frontier,
         LogEntry,
         Page,
@@ -96,6 +97,40 @@ class Queries(SyncDumps, ABC):
             after=after,
             limit=limit,
         )
+
+    @operation("GET ./blocks/{of}/facts", "Blocks")
+    def facts(self, of: str) -> tuple[FactResult, ...]:
+        """Return the facts that extractors found in a message, in the order of extraction.
+
+        Args:
+            of: The message, a block.
+
+        Raises:
+            BlockNotFound: It was not learned by now.
+        """
+        from mnemic.adapters.inprocess.extraction.results import finding_result
+        from mnemic.projections.view.extracted import findings_in
+
+        view = self._view()
+        return tuple(finding_result(view, each) for each in findings_in(view, find(view, of)))
+
+    @operation("GET ./blocks/{of}/sources", "Blocks")
+    def sources(self, of: str) -> tuple[FactResult, ...]:
+        """Return on what a fact rests: each extraction that found it, with what it quotes.
+
+        A block that no extractor found rests on nothing but its own learning.
+
+        Args:
+            of: The fact, a block.
+
+        Raises:
+            BlockNotFound: It was not learned by now.
+        """
+        from mnemic.adapters.inprocess.extraction.results import finding_result
+        from mnemic.projections.view.extracted import findings_of
+
+        view = self._view()
+        return tuple(finding_result(view, each) for each in findings_of(view, find(view, of)))
 
     @operation("GET ./blocks/{block_id}/edges", "Edges")
     def edges(self, block_id: str) -> ResultList[Edge]:
@@ -316,7 +351,7 @@ class Queries(SyncDumps, ABC):
         """Return the last events, or those of one block, in order.
 
         Args:
-            of: Only events that concern this block; None: all.
+            of: Only what concerns this block; None: everything.
             limit: Most events. Range: 1 to 1000.
 
         Raises:

@@ -15,7 +15,7 @@ from mnemic.adapters.checkpoints.directory import Wanted
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
 from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome, Progress
-from mnemic.adapters.inprocess.engine.opening import open_space
+from mnemic.adapters.inprocess.engine.opening import EXTRACTOR_TIMEOUT_S, open_space
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.id_arguments import completes_short_ids
 from mnemic.adapters.inprocess.ledger.composed_graph import ComposedGraph
@@ -23,6 +23,7 @@ from mnemic.adapters.inprocess.operations.blocks import BlockOperations
 from mnemic.adapters.inprocess.operations.checkpoints import CheckpointOperations
 from mnemic.adapters.inprocess.operations.edges import EdgeOperations
 from mnemic.adapters.inprocess.operations.experiments import ExperimentOperations
+from mnemic.adapters.inprocess.operations.extraction import ExtractionOperations
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.operations.host import Date, Day
 from mnemic.adapters.inprocess.operations.quarantine import QuarantineOperations
@@ -59,6 +60,7 @@ from mnemic.kernel.ports import (
     CommandRow,
     Embedder,
     Entropy,
+    Extractor,
     Store,
     TokenCounter,
 )
@@ -88,6 +90,7 @@ class SyncMemory(
     CheckpointOperations,
     RevertOperations,
     QuarantineOperations,
+    ExtractionOperations,
     Guided,
 ):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.
@@ -110,6 +113,8 @@ class SyncMemory(
         embedders: Sequence[Embedder] = (),
         analyst: Analyst | None = None,
         analyst_timeout_s: float = TIMEOUT_S,
+        extractor: Extractor | None = None,
+        extractor_timeout_s: float = EXTRACTOR_TIMEOUT_S,
         policy: Policy | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
@@ -137,6 +142,10 @@ class SyncMemory(
                 ``NoAnalyst()``: no analysis.
             analyst_timeout_s: How long an analyst may take over one chunk, in seconds; analyses
                 missing by then are recorded as failed. Range: (0, 86400].
+            extractor: Finds facts in the messages of ``add`` where no extractor is named; None:
+                messages are only learned. ``add(extract="rules")`` needs none.
+            extractor_timeout_s: How long an extractor with a model may take over one window of
+                messages, in seconds; then the messages count as unread. Range: (0, 86400].
             policy: The policy of a new space; an existing one keeps the policy it adopted.
             clock: The wall clock; None: the system's.
             entropy: Source of random bytes; None: the system's.
@@ -185,6 +194,8 @@ class SyncMemory(
                 embedders=embedders,
                 analyst=analyst,
                 analyst_timeout_s=analyst_timeout_s,
+                extractor=extractor,
+                extractor_timeout_s=extractor_timeout_s,
                 tokens=tokens,
                 scope=scope,
             )

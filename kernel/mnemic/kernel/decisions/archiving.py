@@ -48,15 +48,18 @@ def decide_forget(reading: Reading, block_id: str, reason: str | None) -> Decisi
 
 
 def decide_erase(reading: Reading, block_ids: Sequence[str]) -> Decision[None]:
-    """Destroy the payloads of blocks; no event for those whose are destroyed already.
+    """Destroy the payloads of blocks, and of facts that an extractor found in them alone.
 
-    Their keys are destroyed in any case: a copy of them may have been restored since.
+    There is no event for those whose payloads are destroyed already. Their keys are destroyed in
+    any case: a copy of them may have been restored since.
 
     Raises:
         BlockNotFound: One of the blocks was never learned.
         Forbidden: One of them is above the writer's zone.
     """
     facts = [known(reading, block_id) for block_id in dict.fromkeys(block_ids)]
+    alone, _ = reading.resting_on([each.number for each in facts])
+    facts += map(reading.facts, alone)
     for each in facts:
         check_reach(reading, each)
     events = tuple(

@@ -227,11 +227,11 @@ def decide_fresh(
         block = facts.id
         if block not in earlier.said and facts.status != ARCHIVED:
             last = Saying(zone=facts.zone, said_us=facts.said_us, period=facts.period)
-            return _again(reading, last, fresh, block)
+            return said_again(reading, last, fresh, block)
         if block not in earlier.said:
             check_reach(reading, facts)
     if block in earlier.said:
-        return _again(reading, earlier.said[block], fresh, block)
+        return said_again(reading, earlier.said[block], fresh, block)
     learned = Learned(
         block_id=block,
         action="created" if number is None else "reactivated",
@@ -305,7 +305,7 @@ def _is_of(existing: BlockText | Erased, text: BlockText) -> bool:
     return same and (existing.author, existing.metadata) == (text.author, text.metadata)
 
 
-def _again(
+def said_again(
     reading: Reading, last: Saying, fresh: BlockLearned, block: BlockId
 ) -> Decision[Learned]:
     """Return the decision on a text that is known and not archived.

@@ -50,6 +50,7 @@ from mnemic.kernel.events.edges import (
     Pair,
 )
 from mnemic.kernel.events.envelope import Event, Recorded
+from mnemic.kernel.events.extraction import ExtractedFact, FactsExtracted, Quote, RefusedFact
 from mnemic.kernel.events.ledger import BlocksComposed, CompositionLabelled, LabelRetracted, Member
 from mnemic.kernel.events.space import (
     EmbedderAdopted,
@@ -96,6 +97,8 @@ __all__ = [
     "EmbedderIdentity",
     "Event",
     "Exploration",
+    "ExtractedFact",
+    "FactsExtracted",
     "LabelRetracted",
     "Link",
     "LossAccepted",
@@ -109,9 +112,11 @@ __all__ = [
     "Penalty",
     "PolicyAdopted",
     "Promotion",
+    "Quote",
     "RecallRecorded",
     "Recorded",
     "RefusedBlock",
+    "RefusedFact",
     "Reverted",
     "RunnerUp",
     "SessionEnded",

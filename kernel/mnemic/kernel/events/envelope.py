@@ -17,6 +17,7 @@ from mnemic.kernel.events.blocks import (
 )
 from mnemic.kernel.events.decisions import OutcomeRecorded, RecallRecorded
 from mnemic.kernel.events.edges import BlocksRelinked, EdgeConnected, EdgeDeferred, EdgeDisconnected
+from mnemic.kernel.events.extraction import FactsExtracted
 from mnemic.kernel.events.ledger import BlocksComposed, CompositionLabelled, LabelRetracted
 from mnemic.kernel.events.space import (
     EmbedderAdopted,
@@ -48,6 +49,7 @@ Event = (
     | BlockRezoned
     | BlocksQuarantined
     | VectorsStaged
+    | FactsExtracted
     | EdgeConnected
     | EdgeDeferred
     | EdgeDisconnected

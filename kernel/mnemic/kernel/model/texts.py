@@ -128,3 +128,13 @@ class LabelText(Payload):
     notes: str | None = None
     metadata: str | None = None
     """A small JSON object, in canonical bytes."""
+
+
+@frozen(kw_only=True)
+class AnswerText(Payload):
+    """Raw answer of an extractor. Owners: the messages that it was shown, one or two."""
+
+    text: str
+    """Its beginning, if it is longer than what is kept."""
+    length: int = 0
+    """Its length in characters."""

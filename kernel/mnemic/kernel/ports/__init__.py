@@ -8,6 +8,15 @@ from __future__ import annotations
 
 from mnemic.kernel.ports.capabilities import StagingStore
 from mnemic.kernel.ports.clock import Clock, Entropy
+from mnemic.kernel.ports.extractors import (
+    RELATIONS,
+    Extract,
+    Extractor,
+    Fact,
+    KnownBlock,
+    Message,
+    Span,
+)
 from mnemic.kernel.ports.models import (
     Analysis,
     Analyst,
@@ -32,20 +41,27 @@ from mnemic.kernel.ports.store import (
 __all__ = [
     "GENESIS_DIGEST",
     "NO_CAPABILITIES",
+    "RELATIONS",
     "Analysis",
     "Analyst",
     "Clock",
     "CommandRow",
     "Embedder",
     "Entropy",
+    "Extract",
+    "Extractor",
+    "Fact",
     "Head",
     "Judge",
+    "KnownBlock",
     "Log",
     "LogCapabilities",
+    "Message",
     "Passage",
     "PayloadRow",
     "QuestionEmbedder",
     "Record",
+    "Span",
     "StagingStore",
     "Store",
     "TokenCounter",

@@ -71,7 +71,16 @@ if TYPE_CHECKING:
         checked_detail,
         detailed,
     )
-    from mnemic.kernel.results.descents import Descendant, Descent, QuarantineResult
+    from mnemic.kernel.results.descents import (
+        AddResult,
+        Descendant,
+        Descent,
+        ExtractionResult,
+        FactResult,
+        QuarantineResult,
+        Quotation,
+        RefusedFactResult,
+    )
     from mnemic.kernel.results.edges import (
         Analogy,
         ConnectByQueryResult,
@@ -140,6 +149,7 @@ __all__ = [
     "DETAILS",
     "NAMED_MAX",
     "RECORDED",
+    "AddResult",
     "Analogy",
     "Backtest",
     "Block",
@@ -184,6 +194,8 @@ __all__ = [
     "EvidenceChange",
     "Explanation",
     "ExportResult",
+    "ExtractionResult",
+    "FactResult",
     "ForgetResult",
     "ForkResult",
     "Frontier",
@@ -204,6 +216,7 @@ __all__ = [
     "PolicyStep",
     "ProbabilityTerm",
     "QuarantineResult",
+    "Quotation",
     "RecallResult",
     "Receipt",
     "ReceiptCheck",
@@ -213,6 +226,7 @@ __all__ = [
     "ReferencedBlock",
     "Refusal",
     "RefusedEdge",
+    "RefusedFactResult",
     "Replacement",
     "ReplayResult",
     "ReplaySummary",

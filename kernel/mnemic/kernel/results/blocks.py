@@ -96,6 +96,9 @@ class Replacement(Result):
     why: str
     """``same``: it makes the same statement. ``extends``: it contains all of it. ``revised``: a
     caller revised it. ``similar``: its vector was similar, in logs of releases before 0.5.0."""
+    by: str | None = None
+    """In a recall, who said what replaced it, and which extractor found that; None: no extractor
+    did."""
 
     @property
     def summary(self) -> str:
@@ -105,7 +108,8 @@ class Replacement(Result):
             "revised": "revises it",
             "similar": "was similar",
         }
-        return f"{short(self.old)} superseded by {short(self.new)}, which {said[self.why]}"
+        by = "" if self.by is None else f", as said by {labelled(self.by)}"
+        return f"{short(self.old)} superseded by {short(self.new)}, which {said[self.why]}{by}"
 
 
 @frozen(kw_only=True, str=False)
@@ -203,6 +207,10 @@ class ErasureReceipt(Result):
     """Version of the last event that erased any of it."""
     chain: str
     """Chain digest of the log's end after it, hex."""
+    facts: tuple[BlockId, ...] = ()
+    """Facts that are erased with it: an extractor found them in these messages alone."""
+    kept: tuple[BlockId, ...] = ()
+    """Facts that rest on it and on something else as well; they are not erased."""
     left: tuple[str, ...] = ()
     """Checkpoints that may still hold the text, since they could not be removed."""
 
@@ -211,7 +219,10 @@ class ErasureReceipt(Result):
         what = plural(len(self.block_ids), "block") if self.block_ids else "Space"
         if len(self.block_ids) == 1:
             what = f"Block {short(self.block_ids[0])}"
-        said = f"{what} erased at version {self.version}."
+        resting = f" with {plural(len(self.facts), 'fact')}" if self.facts else ""
+        said = f"{what}{resting} erased at version {self.version}."
+        if self.kept:
+            said += f" {plural(len(self.kept), 'fact')} with other sources kept."
         if not self.left:
             return said
         names = ", ".join(self.left)

@@ -1,4 +1,4 @@
-"""Results about the origin of what memory holds: descent and quarantine."""
+"""Results about the origin of what memory holds: messages and facts, descent and quarantine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from attrs import field, frozen
 
 from mnemic.kernel.model.identity import BlockId, short
-from mnemic.kernel.results.shape import Listing, Result, plural
+from mnemic.kernel.results.blocks import LearnResult
+from mnemic.kernel.results.shape import Listing, Refusal, Result, plural
 
 
 @frozen(kw_only=True, str=False)
@@ -75,3 +76,125 @@ class QuarantineResult(Result):
         if self.action == "nothing":
             return f"Nothing to do: {plural(self.selected, 'block')} selected."
         return f"{plural(len(self.block_ids), 'block')} {self.action}."
+
+
+@frozen(kw_only=True, str=False)
+class Quotation(Result):
+    """Words of a message that a fact rests on."""
+
+    message_id: BlockId
+    text: str | None
+    """None once the message is erased."""
+    start: int
+    """First character of it in the message, from 0."""
+    end: int
+    """The character after its last."""
+
+    @property
+    def summary(self) -> str:
+        said = "[erased]" if self.text is None else f"“{self.text}”"
+        return f"{said} ({short(self.message_id)})"
+
+
+@frozen(kw_only=True, str=False)
+class FactResult(Result):
+    """A fact that an extractor found, and on what it rests."""
+
+    block_id: BlockId
+    content: str | None
+    """None once it is erased."""
+    status: str
+    """Status of the block: ``inbox``, ``active``, ``archived`` or ``quarantined``."""
+    action: str
+    """``created``, ``restated``, ``reactivated`` or ``duplicate``, as of ``learn``."""
+    quotes: tuple[Quotation, ...]
+    relation: str
+    """``same``, ``updates``, ``contradicts`` or ``unrelated``: what the extractor said."""
+    other_id: BlockId | None
+    """The block that the relation is with."""
+    effect: str
+    """``revised``, ``contradicts``, ``restated`` or ``none``: what was done about it."""
+    extractor: str
+    model: str
+    version: int
+    """Version of the event of the extraction."""
+
+    @property
+    def summary(self) -> str:
+        rests = ", ".join(each.summary for each in self.quotes)
+        done = "" if self.effect == "none" else f", {self.effect} {short(self.other_id or '')}"
+        return f"{short(self.block_id)} {self.content or '[erased]'} <- {rests}{done}"
+
+
+@frozen(kw_only=True, str=False)
+class RefusedFactResult(Result):
+    """A fact that an extractor proposed and that was not accepted."""
+
+    reason: str
+    """A code, such as ``number-not-in-quote``."""
+    detail: str
+    text: str | None
+    """Its beginning; None once a message that it belongs to is erased, or if it is not kept."""
+    message_ids: tuple[BlockId, ...]
+
+    @property
+    def summary(self) -> str:
+        return f"refused ({self.reason}): {self.text or '[not kept]'}"
+
+
+@frozen(kw_only=True, str=False)
+class ExtractionResult(Result):
+    """What one extractor found in messages."""
+
+    extractor: str
+    model: str = ""
+    prompt: str = ""
+    """Digest of its instructions; empty: it has none."""
+    status: str
+    """``done``, ``partial``, ``failed`` or ``skipped`` (there was nothing to read)."""
+    read: int = 0
+    """Messages that it has read."""
+    unread: int = 0
+    """Messages that it could not read; adding them again tries again."""
+    facts: tuple[FactResult, ...] = ()
+    refused: tuple[RefusedFactResult, ...] = ()
+    """The first of the facts that were not accepted."""
+    refused_count: int = 0
+    problems: tuple[str, ...] = ()
+    """What went wrong, in words, each once."""
+
+    @property
+    def summary(self) -> str:
+        parts = [f"{plural(len(self.facts), 'fact')} in {plural(self.read, 'message')}"]
+        if self.refused_count:
+            parts.append(f"{self.refused_count} refused")
+        if self.unread:
+            parts.append(f"{plural(self.unread, 'message')} unread")
+        return f"{self.extractor}: {', '.join(parts)}{': ' if self.problems else ''}" + "; ".join(
+            self.problems
+        )
+
+
+@frozen(kw_only=True, str=False)
+class AddResult(Result):
+    """Result of ``add``: the messages that were learned, and the facts found in them."""
+
+    results: tuple[LearnResult, ...]
+    """One per accepted message, in order."""
+    refused: tuple[Refusal, ...] = ()
+    extraction: ExtractionResult | None = None
+    """None: no extractor was asked for."""
+
+    @property
+    def facts(self) -> tuple[FactResult, ...]:
+        """The facts that were found."""
+        return () if self.extraction is None else self.extraction.facts
+
+    @property
+    def summary(self) -> str:
+        new = sum(not each.is_known for each in self.results)
+        parts = [f"{plural(len(self.results), 'message')}, {new} new"]
+        if self.refused:
+            parts.append(f"{len(self.refused)} refused")
+        said = f"Added: {', '.join(parts)}."
+        return said if self.extraction is None else f"{said} {self.extraction.summary}."

@@ -13,7 +13,9 @@ Rules of this module:
 4. An edge descends if one of its ends does, or if a selected actor connected it, directly or by an
    outcome. A composition does if a selected actor composed it or a member descends; a label if a
    selected actor set it or its composition descends; a policy if a selected actor adopted it.
-5. Everything is listed once, with the first reason.
+5. A fact descends if an extractor found it in a message that descends, even if a writer who is not
+   selected has the same in its own words.
+6. Everything is listed once, with the first reason.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ class Lineage:
         """Return the lineage of a selection before the first event."""
         return cls(selection, ids, {})
 
-    def take(self, recorded: Recorded) -> None:  # noqa: C901 - a case per kind
+    def take(self, recorded: Recorded) -> None:  # noqa: C901, PLR0912 - a case per kind
         """Follow the next event."""
         at = _Write(
             version=recorded.version, actor=recorded.actor, picked=self.selection.picks(recorded)
@@ -105,6 +107,8 @@ class Lineage:
                 self._composed(event, at)
             case happened.CompositionLabelled() as event:
                 self._labelled(event, at)
+            case happened.FactsExtracted() as event:
+                self._extracted(event, at)
             case happened.PolicyAdopted() as event:
                 self._adopted(event, at)
             case _:
@@ -232,6 +236,13 @@ class Lineage:
             step = Step(version=at.version, why=f"label of {event.composition_id}", of=of)
             self._note("label", label_id(at.version), step)
 
+    def _extracted(self, event: happened.FactsExtracted, at: _Write) -> None:
+        for fact in event.facts:
+            of = self._first(each.message for each in fact.quotes)
+            if of is not None:
+                step = Step(version=at.version, why=f"extracted from {short(of[1])}", of=of)
+                self._note("block", fact.block_id, step)
+
     def _adopted(self, event: happened.PolicyAdopted, at: _Write) -> None:
         if at.picked:
             self._written("policy", event.policy_id, at, "adopted")
@@ -249,6 +260,7 @@ FOLLOWED_KINDS: Final = (
     happened.OutcomeRecorded,
     happened.BlocksComposed,
     happened.CompositionLabelled,
+    happened.FactsExtracted,
     happened.PolicyAdopted,
 )
 """Kinds of events from or by which something may descend."""

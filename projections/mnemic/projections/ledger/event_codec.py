@@ -1,4 +1,4 @@
-"""Compositions and labels as bytes, for checkpoints: not the format of the log.
+"""Compositions, labels and extractions as bytes, for checkpoints: not the format of the log.
 
 A log stores texts separately from its events, so that they can be erased. A checkpoint is discarded
 as a whole when anything is erased, so here an event and its texts are one body.
@@ -15,21 +15,31 @@ import attrs
 import orjson
 from numpy.typing import NDArray
 
-from mnemic.kernel.events import BlocksComposed, CompositionLabelled, Member
+from mnemic.kernel.events import (
+    BlocksComposed,
+    CompositionLabelled,
+    ExtractedFact,
+    FactsExtracted,
+    Member,
+    Quote,
+    RefusedFact,
+)
 from mnemic.kernel.model.texts import (
     ERASED,
     LOST,
+    AnswerText,
     CompositionText,
     Erased,
     LabelText,
     Lost,
     MemberText,
     Payload,
+    Remark,
 )
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.packed_bytes import PackedBytes
 
-E = TypeVar("E", bound=BlocksComposed | CompositionLabelled)
+E = TypeVar("E", bound=BlocksComposed | CompositionLabelled | FactsExtracted)
 P = TypeVar("P", bound=Payload)
 
 LATEST_MAX: Final = 256
@@ -144,6 +154,26 @@ def _labelled(row: list[Any]) -> CompositionLabelled:
     return CompositionLabelled(**values)
 
 
+def _extracted(row: list[Any]) -> FactsExtracted:
+    values = dict(zip(_NAMES[FactsExtracted], row, strict=True))
+    values["facts"] = tuple(map(_fact, values["facts"]))
+    values["refused"] = tuple(
+        RefusedFact(reason=reason, messages=tuple(messages), text=_payload(Remark, text))
+        for reason, messages, text in values["refused"]
+    )
+    values["answer"] = _payload(AnswerText, values["answer"])
+    for name in ("messages", "known"):
+        values[name] = tuple(values[name])
+    return FactsExtracted(**values)
+
+
+def _fact(row: list[Any]) -> ExtractedFact:
+    values = dict(zip(_NAMES[ExtractedFact], row, strict=True))
+    quotes = (dict(zip(_NAMES[Quote], each, strict=True)) for each in values["quotes"])
+    values["quotes"] = tuple(Quote(**each) for each in quotes)
+    return ExtractedFact(**values)
+
+
 def _payload(kind: type[P], row: list[Any] | int | None) -> P | Erased | None:
     if row is None:
         return None
@@ -161,6 +191,12 @@ _KINDS: Final[tuple[type, ...]] = (
     CompositionText,
     MemberText,
     LabelText,
+    FactsExtracted,
+    ExtractedFact,
+    RefusedFact,
+    Quote,
+    AnswerText,
+    Remark,
 )
 _NAMES: Final[dict[type, tuple[str, ...]]] = {
     kind: tuple(field.name for field in attrs.fields(kind)) for kind in _KINDS
@@ -169,4 +205,5 @@ _GETTERS: Final = {kind: attrgetter(*names) for kind, names in _NAMES.items()}
 _READERS: Final[dict[type, Callable[[list[Any]], Any]]] = {
     BlocksComposed: _composed,
     CompositionLabelled: _labelled,
+    FactsExtracted: _extracted,
 }

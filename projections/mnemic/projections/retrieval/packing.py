@@ -407,6 +407,7 @@ def _replaced(view: View, replaced: Replaced) -> Iterator[Replacement]:
                 old=view.id(number),
                 new=view.id(block),
                 why=why if why in SUPERSEDING else "revised",
+                by=view.retired_by(number, block),
             )
 
 

@@ -38,6 +38,8 @@ from mnemic.projections.view.active_columns import At
 Ints = NDArray[np.int64]
 
 NOT_COMPUTED = -1
+SAID_ONCE_MAX = 512
+"""Places, from the first, in which what is said twice is looked for."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -160,10 +162,37 @@ def rank(view: View, inquiry: Inquiry) -> Ranking:
     Source: DOMAIN section 6.
     """
     found = _all_ranked(view.knowing(inquiry.statistics), inquiry)
+    found = evolve(found, turns=_said_once(view, found))
     if found.match is None or not inquiry.recipe.graded:
         return found
     column = len(SIGNALS) + inquiry.recipe.parts.index("probability")
     return evolve(found, probabilities=found.table[column])
+
+
+def _said_once(view: View, found: Ranking) -> Ints:
+    """Return the order of admission without what is said before, which goes behind the others.
+
+    A fact goes behind if a message that it quotes is before it, and a message if a fact before it
+    quotes all of it. So a fact beside its message takes no place from something else.
+    """
+    if not view.has_extractions:
+        return found.turns
+    numbers = found.numbers[found.turns[:SAID_ONCE_MAX]].tolist()
+    before: set[int] = set()
+    held: set[int] = set()
+    said: list[int] = []
+    for place, number in enumerate(numbers):
+        sources = view.sources_of(number)
+        if sources & before or number in held:
+            said.append(place)
+            continue
+        before.add(number)
+        held |= view.quoted_whole_by(number) if sources else set()
+    if not said:
+        return found.turns
+    behind = np.array(said, dtype=np.int64)
+    first = np.delete(found.turns[:SAID_ONCE_MAX], behind)
+    return np.concatenate((first, found.turns[SAID_ONCE_MAX:], found.turns[behind]))
 
 
 def _all_ranked(view: View, inquiry: Inquiry) -> Ranking:

@@ -399,6 +399,11 @@ def _retracted(to: Writers, events: Events[happened.LabelRetracted]) -> None:
         to.ledger.retract(event, at)
 
 
+def _extracted(to: Writers, events: Events[happened.FactsExtracted]) -> None:
+    for event, at in events:
+        to.extractions.add(event, at, to.numbers)
+
+
 def _curated(to: Writers, events: Events[happened.Curated]) -> None:
     graph, numbers = to.graph, to.numbers
     for event, at in events:
@@ -441,6 +446,7 @@ HANDLERS: Final[dict[type, Callable[[Writers, Events[Any]], None]]] = {
     happened.BlocksComposed: _composed,
     happened.CompositionLabelled: _labelled,
     happened.LabelRetracted: _retracted,
+    happened.FactsExtracted: _extracted,
     happened.Curated: _curated,
 }
 SETTINGS: Final[dict[type, Callable[[State, Any, Recorded], None]]] = {

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.projections.blocks.catalogue import Catalogue
+from mnemic.projections.blocks.extractions import Extractions
 from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.graph.graph import Graph
@@ -44,6 +45,7 @@ def freeze(state: State) -> ArrayBundle:
         catalogue=state.catalogue.frozen(),
         graph=state.graph.frozen(),
         ledger=state.ledger.frozen(),
+        extractions=state.extractions.frozen(),
         lexicon=state.lexicon.frozen(),
         statements=state.statements.frozen(),
         sequence=state.sequence.frozen(),
@@ -78,6 +80,7 @@ def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
     state.catalogue = Catalogue.thawed(within(parts, "catalogue"))
     state.graph = Graph.thawed(within(parts, "graph"))
     state.ledger = Ledger.thawed(within(parts, "ledger"))
+    state.extractions = Extractions.thawed(within(parts, "extractions"))
     state.lexicon = Lexicon.thawed(within(parts, "lexicon"), state.catalogue.texts)
     state.statements = Statements.thawed(within(parts, "statements"), state.catalogue.texts)
     state.sequence = Threads.thawed(within(parts, "sequence"), state.catalogue)

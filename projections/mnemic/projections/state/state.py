@@ -13,6 +13,7 @@ from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.texts import Embedding, Erased
 from mnemic.kernel.model.vectors import DIMENSION_MAX, unpack
 from mnemic.projections.blocks.catalogue import Catalogue
+from mnemic.projections.blocks.extractions import Extractions
 from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.graph.graph import Graph
@@ -36,6 +37,7 @@ class State:
         self.graph = Graph()
         self.timeline = Timeline()
         self.ledger = Ledger()
+        self.extractions = Extractions()
         self.lexicon = Lexicon(texts=self.catalogue.texts)
         self.statements = Statements(self.catalogue.texts)
         self.sequence = Threads(self.catalogue)
@@ -75,6 +77,7 @@ class State:
         self.catalogue.flush()
         self.graph.flush()
         self.ledger.flush()
+        self.extractions.flush()
         self.is_flushed = True
 
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:

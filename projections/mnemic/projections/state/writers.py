@@ -63,6 +63,7 @@ class Writers:
         self.numbers = state.catalogue.numbers
         self.timeline = state.timeline
         self.ledger = state.ledger
+        self.extractions = state.extractions
         self.lexicon = state.lexicon
         self.staged_vectors = state.staged_vectors
 

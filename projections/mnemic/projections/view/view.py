@@ -8,7 +8,7 @@ query runs on either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 
 import numpy as np
@@ -23,6 +23,7 @@ from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.reading import LogRange
 from mnemic.kernel.statements import Statement
 from mnemic.kernel.timestamps import Instant
+from mnemic.projections.blocks.extractions import Extraction
 from mnemic.projections.graph.graph import NearDuplicatePair, Pending
 from mnemic.projections.graph.staging import Staged
 from mnemic.projections.ledger.ledger import Composed, Labelled
@@ -30,7 +31,7 @@ from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
-from mnemic.projections.view import connections, edges, similarity
+from mnemic.projections.view import connections, edges, extracted, similarity
 from mnemic.projections.view.active_columns import ActiveColumns
 from mnemic.projections.view.block_view import BlockView
 from mnemic.projections.view.log_range import log_range_of
@@ -187,6 +188,45 @@ class View(BlockView):
         return LabelFacts(
             found.event.composition_id, found.event.label, found.counts_at(self.point.version)
         )
+
+    # --- extractions --------------------------------------------------------------------------
+
+    def extractions(self) -> Iterator[Extraction]:
+        """Yield the extractions, in order."""
+        return self.state.extractions.upto(self.point.version)
+
+    def extractions_of(self, number: int) -> list[Extraction]:
+        """Return the extractions that were shown a block as a message, in order."""
+        return self.state.extractions.of_message(number, self.point.version)
+
+    def extractions_behind(self, number: int) -> list[Extraction]:
+        """Return the extractions that found the fact in a block, in order."""
+        return self.state.extractions.of_fact(number, self.point.version)
+
+    def retired_by(self, old: int, new: int) -> str | None:
+        """Return who said the fact that revised a block, and which extractor found it."""
+        return extracted.retired_by(self, old, new)
+
+    @property
+    def has_extractions(self) -> bool:
+        """Whether an extractor has read a message by now."""
+        return self.state.extractions.count(self.point.version) > 0
+
+    def quoted_whole_by(self, number: int) -> set[int]:
+        """Return the messages of which a fact quotes everything, but for white space."""
+        return extracted.quoted_whole_by(self, number)
+
+    def sources_of(self, number: int) -> set[int]:
+        """Return the messages that a block rests on as a fact, erased ones included."""
+        return extracted.sources_of(self, number)
+
+    def resting_on(self, messages: Collection[int]) -> tuple[list[int], list[int]]:
+        """Return the facts that rest on *messages* alone, and those that rest on others too."""
+        return extracted.resting_on(self, messages)
+
+    def resting_on_erased(self, messages: Collection[int]) -> tuple[list[int], list[int]]:
+        """Return the facts that were found in erased messages: erased ones, and those kept."""
+        return extracted.resting_on_erased(self, messages)
 
     # --- the past -----------------------------------------------------------------------------
 

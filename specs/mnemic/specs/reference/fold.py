@@ -38,6 +38,7 @@ from mnemic.specs.reference.records import (
     PlainPending,
     pair,
     plain,
+    without_texts,
 )
 from mnemic.specs.reference.scoring import times
 
@@ -75,6 +76,8 @@ class PlainState:
         """Vector and typicality by block."""
         self.compositions: dict[CompositionId, PlainComposition] = {}
         """In the order in which they were composed."""
+        self.extractions: dict[int, happened.FactsExtracted] = {}
+        """By version, without the texts that only the log keeps."""
         self.space_erased = False
 
     # --- queries --------------------------------------------------------------------------------
@@ -131,6 +134,7 @@ class PlainState:
             "curated_us": self.curated_us,
             "edges": plain(self.edges),
             "embedder": plain(self.embedder),
+            "extractions": plain(self.extractions),
             "near": plain(self.near),
             "order": list(self.order),
             "pending": [plain(waiting) for waiting in self.pending.values()],
@@ -213,6 +217,8 @@ class PlainState:
             case happened.LabelRetracted() as event:
                 labels = self.compositions[event.composition_id].labels
                 labels[event.label_version].retracted = recorded.version
+            case happened.FactsExtracted() as event:
+                self.extractions[recorded.version] = without_texts(event)
             case happened.OutcomeRecorded() as event:
                 self._score(event, recorded)
             case happened.LossAccepted():

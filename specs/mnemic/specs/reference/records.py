@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 from attrs import define, field
 
-from mnemic.kernel.events import BlocksComposed, CompositionLabelled
+from mnemic.kernel.events import BlocksComposed, CompositionLabelled, FactsExtracted
 from mnemic.kernel.model.identity import BlockId
 
 Pair = tuple[BlockId, BlockId]
@@ -151,3 +151,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(entry) for entry in value]
     return value
+
+
+def without_texts(event: FactsExtracted) -> FactsExtracted:
+    """Return what a state keeps of an extraction: neither its raw answer nor refused texts."""
+    refused = tuple(attrs.evolve(each, text=None) for each in event.refused)
+    return attrs.evolve(event, answer=None, refused=refused)

@@ -104,8 +104,11 @@ composition_texts = built(
 )
 label_texts = built(texts.LabelText, {}, notes=st.none() | words, metadata=st.none() | words)
 
+answer_texts = built(texts.AnswerText, {"text": words}, of=owners, length=counts)
+
 payloads = (
-    member_texts
+    answer_texts
+    | member_texts
     | composition_texts
     | label_texts
     | salts
@@ -253,6 +256,8 @@ def recalls(draw: st.DrawFn) -> e.RecallRecorded:
 
 # --- events -------------------------------------------------------------------------------------
 
+quotes = st.builds(e.Quote, message=block_ids, start=counts, end=counts)
+
 EVENTS: Mapping[type, Strategy[Any]] = {
     e.SpaceOpened: st.builds(e.SpaceOpened, nonce=_hex16, salt=salts),
     e.PolicyAdopted: st.builds(e.PolicyAdopted, policy_id=policy_ids, body=labels),
@@ -377,6 +382,34 @@ EVENTS: Mapping[type, Strategy[Any]] = {
     e.LossAccepted: built(
         e.LossAccepted,
         {"payloads": tuples(st.builds(e.LostPayload, version=versions, slot=st.integers(0, 9)))},
+    ),
+    e.FactsExtracted: built(
+        e.FactsExtracted,
+        {"extractor": names, "messages": tuples(block_ids, at_least=1, at_most=2)},
+        model=names,
+        prompt=names,
+        known=tuples(block_ids),
+        status=st.sampled_from(["done", "partial", "failed"]),
+        problem=names,
+        facts=tuples(
+            built(
+                e.ExtractedFact,
+                {"block_id": block_ids, "action": names, "quotes": tuples(quotes, at_least=1)},
+                relation=names,
+                other=st.none() | block_ids,
+                effect=names,
+            )
+        ),
+        refused=tuples(
+            built(
+                e.RefusedFact,
+                {"reason": names, "messages": tuples(block_ids, at_least=1, at_most=2)},
+                text=st.none() | remarks,
+            )
+        ),
+        refused_count=counts,
+        answer=st.none() | answer_texts,
+        preceding=counts,
     ),
     e.Curated: built(
         e.Curated,

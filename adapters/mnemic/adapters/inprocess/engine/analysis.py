@@ -92,7 +92,7 @@ class TimedAnalyst:
         self.name = behind.name
         self.behind = behind
         self._timeout_s = timeout_s
-        self._overdue: list[_Call[Any]] = []
+        self._overdue: list[TimedCall[Any]] = []
         self._overdue_lock = Lock()
 
     def analyse(self, passages: Sequence[Passage]) -> Sequence[Analysis | None]:
@@ -117,7 +117,7 @@ class TimedAnalyst:
             self._overdue = [call for call in self._overdue if call.is_running]
             if len(self._overdue) >= OVERDUE_MAX:
                 raise TimeoutError(f"calls to the analyst {self.name} for earlier chunks still run")
-        call = _Call(ask, count)
+        call = TimedCall(ask, count)
         if call.wait(self._timeout_s):
             return call.found
         with self._overdue_lock:
@@ -125,8 +125,8 @@ class TimedAnalyst:
         return _padded(call.found, count)
 
 
-class _Call(Generic[T]):
-    """One call to an analyst, on its own thread.
+class TimedCall(Generic[T]):
+    """One call to a model, on its own thread, which is abandoned when its time is up.
 
     Args:
         ask: Makes the call.
@@ -140,7 +140,7 @@ class _Call(Generic[T]):
         self.found: list[T | None] = []
         # The host's context variables (a trace, say) are passed on.
         self._thread = Thread(
-            target=copy_context().run, args=(self._work,), name="mnemic-analyst", daemon=True
+            target=copy_context().run, args=(self._work,), name="mnemic-model", daemon=True
         )
         self._thread.start()
 

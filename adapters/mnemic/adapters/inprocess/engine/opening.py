@@ -36,14 +36,25 @@ from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import DIMENSION_MAX
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Log, Store, TokenCounter
+from mnemic.kernel.ports import (
+    Analyst,
+    Clock,
+    Embedder,
+    Entropy,
+    Extractor,
+    Log,
+    Store,
+    TokenCounter,
+)
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
 from mnemic.projections.retrieval.recall_method import RecallMethod
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.view import View
 
-ANALYST_TIMEOUT_MAX_S = 86_400
+TIMEOUT_MAX_S = 86_400
+EXTRACTOR_TIMEOUT_S = 120.0
+"""How long an extractor with a model may take over one window of messages."""
 
 
 @runtime_checkable
@@ -73,6 +84,9 @@ class Models(RecallMethod):
     """Embedders that were in force earlier; they embed new questions about the past."""
     analyst: Analyst | None
     """None: blocks are not analysed."""
+    extractor: Extractor | None = None
+    """The extractor of ``add`` where none is named; None: nothing is extracted."""
+    extractor_timeout_s: float = EXTRACTOR_TIMEOUT_S
 
 
 def open_space(  # one parameter for each thing that a host may configure
@@ -253,6 +267,8 @@ def models(
     embedders: Sequence[Embedder],
     analyst: Analyst | None,
     analyst_timeout_s: float,
+    extractor: Extractor | None = None,
+    extractor_timeout_s: float = EXTRACTOR_TIMEOUT_S,
     tokens: TokenCounter | None,
 ) -> Models:
     """Return the models of a host, after checking that they fit the space.
@@ -277,6 +293,8 @@ def models(
         embedder=embedder,
         others=tuple(embedders),
         analyst=_analyst(analyst, analyst_timeout_s),
+        extractor=_extractor(extractor),
+        extractor_timeout_s=_timeout("extractor_timeout_s", extractor_timeout_s),
         tokens=tokens or EstimatedTokens(),
     )
 
@@ -287,13 +305,7 @@ def _analyst(given: Analyst | None, timeout_s: float) -> Analyst | None:
     Raises:
         FieldRefused: It is not an analyst, or the limit is invalid.
     """
-    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
-    if not is_number or not 0 < timeout_s <= ANALYST_TIMEOUT_MAX_S:
-        raise FieldRefused(
-            f"analyst_timeout_s must be a number above 0 and at most {ANALYST_TIMEOUT_MAX_S}, "
-            f"got {timeout_s!r}",
-            field="analyst_timeout_s",
-        )
+    _timeout("analyst_timeout_s", timeout_s)
     if given is None:
         return RulesAnalyst()  # takes microseconds, so it needs no time limit
     if isinstance(given, NoAnalyst):
@@ -306,6 +318,43 @@ def _analyst(given: Analyst | None, timeout_s: float) -> Analyst | None:
         )
     checked_name("name of the analyst", getattr(given, "name", None))
     return TimedAnalyst(given, timeout_s)
+
+
+def _extractor(given: Extractor | None) -> Extractor | None:
+    """Return the host's extractor, checked.
+
+    Raises:
+        FieldRefused: It is not an extractor.
+    """
+    if given is None:
+        return None
+    wanted = {"name": str, "model": str, "prompt": str, "window": int, "compares": bool}
+    fits = all(type(getattr(given, name, None)) is kind for name, kind in wanted.items())
+    if not fits or not callable(getattr(given, "extract", None)):
+        raise FieldRefused(
+            f"not an extractor: {given!r:.100}",
+            recovery="Pass a ChatExtractor, or an object with name, model, prompt, window, "
+            "compares and extract; None for none.",
+            field="extractor",
+        )
+    for name in filter(None, (given.name, given.model, given.prompt)):
+        checked_name("name of the extractor", name)
+    return given
+
+
+def _timeout(name: str, timeout_s: float) -> float:
+    """Return a time limit, checked.
+
+    Raises:
+        FieldRefused: It is no number, or out of range.
+    """
+    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
+    if not is_number or not 0 < timeout_s <= TIMEOUT_MAX_S:
+        raise FieldRefused(
+            f"{name} must be a number above 0 and at most {TIMEOUT_MAX_S}, got {timeout_s!r}",
+            field=name,
+        )
+    return timeout_s
 
 
 def check_identity(embedder: Embedder) -> None:

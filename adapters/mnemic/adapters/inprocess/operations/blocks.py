@@ -269,7 +269,8 @@ class BlockOperations(Host):
     ) -> ErasureReceipt:
         """Destroy the text and vectors of blocks permanently, in the past too.
 
-        The log, its chain and the ids stay. All are erased, or none if one of them is refused.
+        Facts that an extractor found in these blocks alone are erased with them. The log, its chain
+        and the ids stay. All are erased, or none if one of them is refused.
         Repeating the call changes nothing and names the event that erased them.
 
         Args:
@@ -327,8 +328,13 @@ class BlockOperations(Host):
         return self._receipt((), version)
 
     def _receipt(self, block_ids: tuple[BlockId, ...], version: int) -> ErasureReceipt:
+        view = self._space.view()
+        numbers = [view.number(block) for block in block_ids]
+        gone, kept = view.resting_on_erased([each for each in numbers if each is not None])
         return results.ErasureReceipt(
             block_ids=block_ids,
+            facts=tuple(map(view.id, gone)),
+            kept=tuple(map(view.id, kept)),
             version=version,
             chain=self._space.digest_at(version).hex(),
             left=self._space.left,

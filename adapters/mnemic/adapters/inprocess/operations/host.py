@@ -15,13 +15,13 @@ from mnemic.adapters.inprocess.consolidation.inbox_worker import ROUND_US, Inbox
 from mnemic.adapters.inprocess.consolidation.pacing import Pace, Speed
 from mnemic.adapters.inprocess.engine import analysis
 from mnemic.adapters.inprocess.engine.embedding import embedder_of
-from mnemic.adapters.inprocess.engine.opening import Models, models
+from mnemic.adapters.inprocess.engine.opening import EXTRACTOR_TIMEOUT_S, Models, models
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.kernel.errors import Closed, EmbedderMismatch, HistoryReplaced, InboxFull
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.ports import Analyst, Embedder, Store, TokenCounter
+from mnemic.kernel.ports import Analyst, Embedder, Extractor, Store, TokenCounter
 from mnemic.kernel.scope import checked_scope
 from mnemic.projections.view import Snapshot, View
 
@@ -53,6 +53,8 @@ class Host(Queries):
         embedders: Sequence[Embedder] = (),
         analyst: Analyst | None = None,
         analyst_timeout_s: float = analysis.TIMEOUT_S,
+        extractor: Extractor | None = None,
+        extractor_timeout_s: float = EXTRACTOR_TIMEOUT_S,
         tokens: TokenCounter | None = None,
         scope: Mapping[str, str] | None = None,
     ) -> None:
@@ -66,6 +68,8 @@ class Host(Queries):
                 embedders=embedders,
                 analyst=analyst,
                 analyst_timeout_s=analyst_timeout_s,
+                extractor=extractor,
+                extractor_timeout_s=extractor_timeout_s,
                 tokens=tokens,
             )
         )

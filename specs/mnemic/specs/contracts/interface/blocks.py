@@ -150,6 +150,35 @@ class Blocks(InterfaceFixture):
         assert (block["id"], block["content"]) == (learned_id, '🧠 Ünïcode\tand "quotes"')
         assert (block["status"], block["degree"], block["retrievals"]) == ("inbox", 0, 0)
 
+    @needs("add", "facts", "sources", "erase")
+    def test_messages_are_learned_and_facts_quote_them(self, memory: Interface) -> None:
+        said = {"role": "user", "name": "Ines", "content": "I live in Graz. Hello!", "id": "1"}
+        given = {
+            "messages": [said, {"role": "user", "content": " "}],
+            "extract": "rules",
+            "thread": "yard",
+            "scope": {"user": "ines"},
+            "zone": "vetted",
+        }
+        added = plain(memory.add(**given))
+        message = added["results"][0]["block_id"]
+        assert [each["code"] for each in added["refused"]] == ["field-refused"]
+        (fact,) = added["extraction"]["facts"]
+        quote = {"message_id": message, "text": "I live in Graz.", "start": 0, "end": 15}
+        assert (fact["content"], fact["quotes"]) == ("I live in Graz.", [quote])
+        block = plain(memory.block(fact["block_id"]))
+        assert (block["category"], block["zone"], block["author"]) == ("fact", "vetted", "Ines")
+        assert block["metadata"] == {"user": "ines", "role": "user"}
+        for reading in (memory, memory.as_of(version=version_of(memory))):
+            assert plain(reading.facts(of=message)) == [fact]
+            assert plain(reading.sources(of=fact["block_id"])) == [fact]
+        again = plain(memory.add(**given))
+        assert again["results"][0]["action"] == "duplicate"
+        assert again["extraction"]["status"] == "skipped"
+        receipt = plain(memory.erase(message))
+        assert (receipt["facts"], receipt["kept"]) == ([fact["block_id"]], [])
+        assert plain(memory.block(fact["block_id"]))["content"] is None
+
     @needs("learn_many")
     def test_lessons_of_a_batch_are_refused_individually(self, memory: Interface) -> None:
         answer = plain(memory.learn_many([LESSONS["gate"], "", {"content": "x", "colour": "red"}]))
@@ -338,7 +367,7 @@ class Blocks(InterfaceFixture):
         old = plain(memory.learn("angle 0: a rope", tags=["rope"]))["block_id"]
         memory.consolidate()
         new = plain(memory.learn("Angle 0: a rope!"))["block_id"]
-        replaced = {"old": old, "new": new, "why": "same"}
+        replaced = {"old": old, "new": new, "why": "same", "by": None}
         assert plain(memory.consolidate())["superseded"] == [replaced]
         before, after = plain(memory.block(old)), plain(memory.block(new))
         assert (before["status"], before["superseded_by"]) == ("archived", new)

@@ -40,6 +40,11 @@ UNKNOWN_CALLS: dict[str, Ask] = {
 WRITING: dict[str, Ask] = {
     "learn": lambda m, _, **own: m.learn("the lamp is new", created_at=LONG_AGO, **own),
     "learn_many": lambda m, _, **own: m.learn_many(["the lamp is new", ""], **own),
+    "add": lambda m, _, **own: m.add(
+        [{"role": "user", "content": "I live in Graz.", "created_at": LONG_AGO}, {}],
+        extract="rules",
+        **own,
+    ),
     "revise": lambda m, ids, **own: m.revise(ids["tea"], "Tomasz prefers coffee", **own),
     "forget": lambda m, ids, **own: m.forget(ids["tea"], **own),
     "erase": lambda m, ids, **own: m.erase(ids["tea"], **own),
@@ -133,6 +138,9 @@ READING_TOO = frozenset({"recall", "deep_reference"})
 """Operations that write only if writing is allowed."""
 
 LONG: dict[str, Ask] = {
+    "add": lambda m, _, **own: m.add(
+        [{"role": "user", "content": "I live in Graz."}], extract="rules", **own
+    ),
     "consolidate": lambda m, _, **own: m.consolidate(**own),
     "dream": lambda m, _, **own: m.dream(**own),
     "verify": lambda m, _, **own: m.verify(**own),

@@ -212,6 +212,8 @@ class Transfer(InterfaceFixture):
             "block_ids": [],
             "version": before + 1,
             "chain": plain(memory.verify())["head"],
+            "facts": [],
+            "kept": [],
             "left": [],
         }
         assert plain(memory.erase_space("default")) == receipt

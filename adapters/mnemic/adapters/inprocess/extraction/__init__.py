@@ -1,0 +1,1 @@
+"""Running an extractor over messages, and the results of what it found."""

@@ -1,0 +1,83 @@
+"""Translation of extractions into results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mnemic.adapters.inprocess.extraction.running import Run
+from mnemic.kernel.events import ExtractedFact, FactsExtracted, RefusedFact
+from mnemic.kernel.extraction.deciding import quoted
+from mnemic.kernel.extraction.grounding import REASONS
+from mnemic.kernel.model.blocks import STATUSES
+from mnemic.kernel.model.texts import BlockText, Remark
+from mnemic.kernel.results import ExtractionResult, FactResult, Quotation, RefusedFactResult
+from mnemic.projections.view import View
+from mnemic.projections.view.block_results import find
+from mnemic.projections.view.extracted import Finding
+
+FINISHED = "done"
+
+
+def extraction_result(view: View, run: Run) -> ExtractionResult:
+    """Return what a run of an extractor did."""
+    events = [event for _, event in run.events]
+    read = sum(len(each.messages) for each in events if each.status != "failed")
+    status = "skipped"
+    if run.unread:
+        status = "partial" if read else "failed"
+    elif events:
+        status = FINISHED if all(each.status == FINISHED for each in events) else "partial"
+    return ExtractionResult(
+        extractor=run.extractor,
+        model=run.model,
+        prompt=run.prompt,
+        status=status,
+        read=read,
+        unread=run.unread,
+        facts=tuple(_facts(view, run.events)),
+        refused=tuple(_refused(each) for event in events for each in event.refused),
+        refused_count=sum(each.refused_count for each in events),
+        problems=run.details,
+    )
+
+
+def finding_result(view: View, finding: Finding) -> FactResult:
+    """Return one fact of an extraction, with its quotations as they read in a view."""
+    return _fact(view, finding.fact, finding.extraction.event, finding.extraction.version)
+
+
+def _facts(view: View, events: Iterable[tuple[int, FactsExtracted]]) -> Iterator[FactResult]:
+    for version, event in events:
+        for fact in event.facts:
+            yield _fact(view, fact, event, version)
+
+
+def _fact(view: View, fact: ExtractedFact, event: FactsExtracted, version: int) -> FactResult:
+    number = find(view, fact.block_id)
+    text = view.text(number)
+    words = quoted(view, fact.quotes)
+    return FactResult(
+        block_id=fact.block_id,
+        content=text.content if isinstance(text, BlockText) else None,
+        status=STATUSES[view.status(number)],
+        action=fact.action,
+        quotes=tuple(
+            Quotation(message_id=each.message, text=word, start=each.start, end=each.end)
+            for each, word in zip(fact.quotes, words, strict=True)
+        ),
+        relation=fact.relation,
+        other_id=fact.other,
+        effect=fact.effect,
+        extractor=event.extractor,
+        model=event.model,
+        version=version,
+    )
+
+
+def _refused(refused: RefusedFact) -> RefusedFactResult:
+    return RefusedFactResult(
+        reason=refused.reason,
+        detail=REASONS.get(refused.reason, "it cannot be learned"),
+        text=refused.text.text if isinstance(refused.text, Remark) else None,
+        message_ids=refused.messages,
+    )
