@@ -79,6 +79,7 @@ class _QueryTable:
         compare = Offered(Queries.compare)
         composed_with = Offered(Queries.composed_with)
         composition = Offered(Queries.composition)
+        decisions = Offered(Queries.decisions)
         descent = Offered(Queries.descent)
         diff = Offered(Queries.diff)
         edges = Offered(Queries.edges)
@@ -89,7 +90,9 @@ class _QueryTable:
         near_duplicates = Offered(Queries.near_duplicates)
         pending_connections = Offered(Queries.pending_connections)
         status = Offered(Queries.status)
+        subgraph = Offered(Queries.subgraph)
         timeline = Offered(Queries.timeline)
+        trajectory = Offered(Queries.trajectory)
 
 
 class ViewTable(_QueryTable):

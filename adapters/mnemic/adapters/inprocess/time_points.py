@@ -18,6 +18,8 @@ Point: TypeAlias = int | str | datetime
 (ISO 8601, or a datetime), or ``"now"``."""
 
 NOW = "now"
+HORIZON_HOURS = 24.0
+"""Active hours after a decision in which outcomes and labels count for it: one FSRS day."""
 _VERSION = re.compile(r"[0-9]{1,15}")
 _HOURS = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?)\s*h")
 _DECISION = re.compile(r"d[0-9]+")

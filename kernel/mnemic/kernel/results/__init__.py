@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         Replacement,
         ReviseResult,
         RezoneResult,
+        Trajectory,
+        TrajectoryPoint,
     )
     from mnemic.kernel.results.chronicles import (
         DiffPoint,
@@ -81,7 +83,9 @@ if TYPE_CHECKING:
         DisconnectResult,
         DisplacedEdge,
         Edge,
+        GraphBlock,
         RefusedEdge,
+        Subgraph,
     )
     from mnemic.kernel.results.exchange import (
         ExportResult,
@@ -95,6 +99,7 @@ if TYPE_CHECKING:
     from mnemic.kernel.results.explanations import (
         BlockExplanation,
         Explanation,
+        NearMiss,
         ProbabilityTerm,
         WhyNot,
     )
@@ -122,7 +127,16 @@ if TYPE_CHECKING:
         ReferencedBlock,
         Superseded,
     )
-    from mnemic.kernel.results.replays import Move, ReplaySummary, Shift, SuspectCount, WhatIf
+    from mnemic.kernel.results.replays import (
+        AnsweredBlock,
+        DecisionPage,
+        DecisionSummary,
+        Move,
+        ReplaySummary,
+        Shift,
+        SuspectCount,
+        WhatIf,
+    )
     from mnemic.kernel.results.spaces import (
         Checkpoint,
         DropCheckpointsResult,
@@ -142,6 +156,7 @@ __all__ = [
     "NAMED_MAX",
     "RECORDED",
     "Analogy",
+    "AnsweredBlock",
     "Backtest",
     "Block",
     "BlockExplanation",
@@ -167,6 +182,8 @@ __all__ = [
     "CoreScoredBlock",
     "Corrected",
     "CurateResult",
+    "DecisionPage",
+    "DecisionSummary",
     "DeepReference",
     "Descendant",
     "Descent",
@@ -190,6 +207,7 @@ __all__ = [
     "Frontier",
     "FrontierCandidate",
     "Gap",
+    "GraphBlock",
     "GuideCard",
     "GuideIndex",
     "ImportResult",
@@ -198,6 +216,7 @@ __all__ = [
     "LearnResult",
     "LogEntry",
     "Move",
+    "NearMiss",
     "Origin",
     "OutcomeResult",
     "Page",
@@ -229,11 +248,14 @@ __all__ = [
     "SessionSpan",
     "Shift",
     "Status",
+    "Subgraph",
     "SuggestedConnection",
     "Superseded",
     "SuspectCount",
     "Timeline",
     "TimelineBin",
+    "Trajectory",
+    "TrajectoryPoint",
     "Verification",
     "WhatIf",
     "WhyNot",

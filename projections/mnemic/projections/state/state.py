@@ -24,7 +24,7 @@ from mnemic.projections.state.snapshots import SnapshotCache
 from mnemic.projections.timeline.timeline import Timeline
 from mnemic.projections.vectors.index import VectorIndex
 
-FOLD_VERSION = 5
+FOLD_VERSION = 6
 """Incremented when the same log yields a different state; replays name it as a cause."""
 
 

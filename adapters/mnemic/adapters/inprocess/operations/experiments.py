@@ -11,6 +11,7 @@ from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
+from mnemic.adapters.inprocess.time_points import HORIZON_HOURS
 from mnemic.adapters.inprocess.view import HOURS_MAX
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.space import decide_adopt_policy
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 POLICIES_MAX = 100
 DIGITS = 6
 """Decimal digits of a reported loss."""
-HORIZON_HOURS = 24.0
-"""Active hours after a decision in which outcomes and labels count for it: one FSRS day."""
 
 
 class ExperimentOperations(Host):

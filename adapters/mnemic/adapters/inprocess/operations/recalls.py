@@ -201,15 +201,19 @@ class RecallOperations(Host):
         return result
 
     @operation("GET ./decisions/{decision_id}/explain", "Decisions")
-    def explain(self, decision_id: str, block_id: str | None = None) -> Explanation:
+    def explain(
+        self, decision_id: str, block_id: str | None = None, *, events: int = 100
+    ) -> Explanation:
         """Explain why the blocks of a past decision were returned.
 
         Each explanation has every signal with its weight and contribution, the parts of relevance,
-        the edge it was reached by, its rank among all scored blocks, and the events behind it.
+        the edge it was reached by, its rank among all scored blocks, and the events behind it. The
+        ten best of the blocks that were not returned are in ``missed``, with their margins.
 
         Args:
             decision_id: A recorded recall.
             block_id: Only this block of its answer.
+            events: Most events of each block; the last ones. Range: 0 to 100.
 
         Raises:
             DecisionNotFound, RecipeRetired: See each.
@@ -217,7 +221,9 @@ class RecallOperations(Host):
         """
         from mnemic.adapters.inprocess.recall import explanations
 
-        return explanations.explain(self._open(), self._models, decision_id, block_id)
+        return explanations.explain(
+            self._open(), self._models, decision_id, block_id, events=events
+        )
 
     @operation("GET ./decisions/{decision_id}/why-not/{block_id}", "Decisions")
     def why_not(self, decision_id: str, block_id: str) -> WhyNot:
