@@ -340,6 +340,8 @@ class Trajectory(Result):
     block_id: BlockId
     points: tuple[TrajectoryPoint, ...]
     """Oldest first."""
+    supersedes: tuple[BlockId, ...] = ()
+    """The blocks that it superseded, sorted."""
 
     @property
     def summary(self) -> str:

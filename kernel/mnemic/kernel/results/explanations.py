@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from attrs import frozen
 
 from mnemic.kernel.model.identity import (
@@ -105,6 +108,12 @@ class Explanation(Result):
     decision_id: DecisionId
     query: str | None
     frame: str
+    top_k: int | None = None
+    """Most blocks, as asked for; None: not given."""
+    where: Mapping[str, Any] | None = None
+    """The filter, as asked for."""
+    asked_by: str | None = None
+    """The asker, as given."""
     policy_id: PolicyId
     recipe: str
     version: int

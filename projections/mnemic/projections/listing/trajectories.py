@@ -8,6 +8,7 @@ import numpy as np
 
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.blocks import STATUSES
+from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, decayed, share
 from mnemic.kernel.results import Trajectory, TrajectoryPoint, unit
 from mnemic.projections.storage.columns import Trail
@@ -40,7 +41,14 @@ def trajectory(view: View, block_id: str, *, points: int) -> Trajectory:
     return Trajectory(
         block_id=view.id(number),
         points=tuple(_point(view, trails, *at) for at in _instants(view, trails, points)),
+        supersedes=_superseded(view, number),
     )
+
+
+def _superseded(view: View, number: int) -> tuple[BlockId, ...]:
+    known = view.known()
+    found = known[view.life.column("successor", known) == number]
+    return tuple(sorted(view.id(each) for each in found.tolist()))
 
 
 def _trail(view: View, name: str, number: int) -> Trail:
