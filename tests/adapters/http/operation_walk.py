@@ -110,6 +110,7 @@ WALK: tuple[Step, ...] = (
     step("compare", block_id="{one}", other_id="{two}"),
     step("near_duplicates"),
     step("decisions", order="worst", limit=2),
+    step("ask_again", decision_id="{decision}"),
     step("trajectory", block_id="{one}", points=4),
     step("subgraph", block_ids=["{one}"], limit=4),
     step("frontier", limit=3, tags=["demo"]),

@@ -189,6 +189,7 @@ def _looked_back(life: Life, ids: list[str], decision: str) -> None:
     life.ask("log", after=3, limit=5)
     life.ask("timeline", bins=4)
     life.ask("decisions", order="worst", limit=2)
+    life.ask("ask_again", decision_id=decision)
     life.ask("decisions", of=ids[0], text="gate")
     life.ask("trajectory", block_id=ids[0], points=3)
     life.ask("subgraph", block_ids=ids[:2], limit=5)

@@ -99,6 +99,7 @@ class ViewTable(_QueryTable):
     """The operations of ``SyncView``."""
 
     if TYPE_CHECKING:
+        ask_again = Offered(SyncView.ask_again)
         deep_reference = Offered(SyncView.deep_reference)
         recall = Offered(SyncView.recall)
 
@@ -108,6 +109,7 @@ class MemoryTable(_QueryTable):
 
     if TYPE_CHECKING:
         adopt_policy = Offered(SyncMemory.adopt_policy)
+        ask_again = Offered(SyncMemory.ask_again)
         backtest = Offered(SyncMemory.backtest)
         calibrate = Offered(SyncMemory.calibrate)
         checkpoint = Offered(SyncMemory.checkpoint)

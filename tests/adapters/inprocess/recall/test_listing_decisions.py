@@ -176,3 +176,17 @@ def test_a_subgraph_keeps_the_strongest_way_and_says_what_it_left_out(memory: Sy
     assert found.blocks_left_out == len(memory.edges(hub)) - 2
     ends = {each.block_id for each in found.blocks}
     assert all({each.source_id, each.target_id} <= ends for each in found.edges)
+
+
+def test_asked_again_as_of_what_it_read_a_decision_gives_its_answer(memory: SyncMemory) -> None:
+    decision, _ = asked(memory, "the boat?")
+    memory.revise(memory.decisions().items[0].answer[0].block_id, "The boat leaves at ten.", "ice")
+    memory.consolidate()
+    recorded = memory.explain(decision)
+    again = memory.as_of(version=recorded.version).ask_again(decision)
+    assert again.block_ids == tuple(each.block_id for each in recorded.blocks)
+    assert [each.composite_score for each in again.blocks] == [
+        each.score for each in recorded.blocks
+    ]
+    assert memory.ask_again(decision).blocks[0].content == "The boat leaves at ten."
+    assert memory.ask_again(decision).decision_id is None

@@ -101,6 +101,13 @@ async function remembered(where, options, signal) {
 
 export const forget = () => kept.clear();
 
+// Questions that are not answered yet: the page is busy while there are any.
+let open = 0;
+function count(by) {
+  open += by;
+  document.getElementById("app").setAttribute("aria-busy", String(open > 0));
+}
+
 // The answer to a question, asked again whenever it changes; the former answer is shown until the
 // next one is there (`stale`), so that nothing flickers while the scrubber moves.
 export function useAnswer(where, options = {}, {wait = 0} = {}) {
@@ -119,15 +126,22 @@ export function useAnswer(where, options = {}, {wait = 0} = {}) {
       set({answer: cached, key});
       return undefined;
     }
+    let counted = true;
+    const done = () => {
+      if (counted) count(-1);
+      counted = false;
+    };
+    count(1);
     const timer = setTimeout(() => {
       remembered(where, options, stop.signal).then(
         (answer) => latest.current === key && set({answer, key}),
         (error) => error.name !== "AbortError" && latest.current === key && set({error, key}),
-      );
+      ).finally(done);
     }, wait);
     return () => {
       clearTimeout(timer);
       stop.abort();
+      done();
     };
   }, [key]);
   return {...state, stale: Boolean(key) && state.key !== key};

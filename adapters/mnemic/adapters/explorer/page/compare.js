@@ -2,7 +2,7 @@
 
 import {html, useEffect, useRef, useState} from "htm/preact";
 import {askLong, ofSpace, useAnswer} from "./api.js";
-import {asked as request, rows, useExplained} from "./decision.js";
+import {rows, useExplained} from "./decision.js";
 import {AsCode, Asked, Bar, Copy, Legend, SIGNALS, Sections, curl, py, sh} from "./parts.js";
 import {Plot} from "./plot.js";
 import {go} from "./state.js";
@@ -39,8 +39,7 @@ function Comparison({space, at, head, explained, policy}) {
   const trial = {...policy, name: "trial", frames: policy.frames.map((each) => (each.name === frame.name ? {...each, ...shares} : each))};
   const changed = SIGNALS.some((name) => Math.abs(shares[name] - own[name]) > 0.0001);
   const moment = at === explained.version ? head : at;
-  const body = {...request(explained), detail: "full"};
-  const now = useAnswer(ofSpace(space, "recall"), {values: {as_of: `version:${moment}`}, body});
+  const now = useAnswer(ofSpace(space, "decisions", explained.decision_id, "ask-again"), {values: {as_of: `version:${moment}`}});
   const supposed = useAnswer(ofSpace(space, "decisions", explained.decision_id, "what-if"), {body: {policy: trial}}, {wait: 90});
   const moves = new Map((supposed.answer?.moves || []).map((each) => [each.block_id, each]));
   const then = rows(explained);

@@ -10,15 +10,6 @@ import {Quote, age, hours, line, number, plain, short, signed, wall} from "./tex
 
 export const NEAR_MAX = 10;
 
-// What a recall is asked again with.
-export const asked = (explained) => ({
-  query: explained.query,
-  frame: explained.frame,
-  top_k: explained.top_k ?? undefined,
-  where: explained.where ?? undefined,
-  asked_by: explained.asked_by ?? undefined,
-});
-
 // Answers of `explain` and of `recall` in one form.
 export function rows(answer) {
   return answer.blocks.map((each, place) => ({
@@ -52,10 +43,7 @@ export function DecisionPane({space, at, head, state, moment}) {
   const explained = useExplained(space, decision);
   const found = explained.answer;
   const recorded = found && (at === found.version || found.sealed || !found.query);
-  const now = useAnswer(found && !recorded ? ofSpace(space, "recall") : null, {
-    values: {as_of: `version:${at}`},
-    body: found && {...asked(found), detail: "full"},
-  });
+  const now = useAnswer(found && !recorded ? ofSpace(space, "decisions", decision, "ask-again") : null, {values: {as_of: `version:${at}`}});
   const [opened, open] = useState(null);
   if (!decision) {
     return html`<div class="welcome"><h2>Which answer was bad?</h2>
@@ -69,9 +57,9 @@ export function DecisionPane({space, at, head, state, moment}) {
       : html`<${Asked} asked=${now}>${now.answer && html`<${Answer} space=${space} at=${at} answer=${now.answer} opened=${opened} open=${open} moment=${moment} recorded=${found} />`}</${Asked}>`}
     <${Missing} space=${space} explained=${found} head=${head} />
     <${Receipt} space=${space} decision=${decision} />
-    <${AsCode} python=${recorded ? `memory.explain(${py(decision)})` : `memory.as_of(version=${at}).recall(${py(found.query)}, frame=${py(found.frame)}, top_k=${py(found.top_k)})`}
-      cli=${recorded ? `mnemic --space ${sh(space)} explain ${decision}` : `mnemic --space ${sh(space)} as-of --version ${at} recall ${sh(found.query)} --frame ${sh(found.frame)}`}
-      http=${recorded ? curl(ofSpace(space, "decisions", decision, "explain")) : curl(ofSpace(space, "recall"), {values: {as_of: `version:${at}`}, body: {...asked(found), detail: "full"}})} />`}
+    <${AsCode} python=${recorded ? `memory.explain(${py(decision)})` : `memory.as_of(version=${at}).ask_again(${py(decision)})`}
+      cli=${`mnemic --space ${sh(space)} ${recorded ? "explain" : `as-of --version ${at} ask-again`} ${decision}`}
+      http=${recorded ? curl(ofSpace(space, "decisions", decision, "explain")) : curl(ofSpace(space, "decisions", decision, "ask-again"), {values: {as_of: `version:${at}`}})} />`}
   </${Asked}>`;
 }
 

@@ -130,6 +130,27 @@ class RecallOperations(Host):
         self._recent.recall(answer.block_ids)
         return detailed(answer, detail)
 
+    @operation("GET ./decisions/{decision_id}/ask-again", "Decisions")
+    def ask_again(self, decision_id: str) -> RecallResult:
+        """Answer the question of a past decision anew; nothing is recorded.
+
+        Question, frame, filters and limits are those of the decision, and its vector is used as
+        recorded, so no model runs while the embedder is the same. Memory and policy are those of
+        the requested point: as of the version that the decision read, the answer is the recorded
+        one, unless exploration had a part in it.
+
+        Args:
+            decision_id: A recorded recall, at any point.
+
+        Raises:
+            DecisionNotFound, DecisionSealed, FrameUnknown: See each.
+            EmbedderMismatch, VectorRefused: Another embedder is in force, which the host does not
+                have.
+        """
+        from mnemic.adapters.inprocess.recall.asking_again import ask_again
+
+        return ask_again(self._open(), self._models, self._view(), decision_id)
+
     @operation("POST ./outcomes", "Recall", "write")
     def outcome(
         self,

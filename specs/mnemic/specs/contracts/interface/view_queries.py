@@ -39,6 +39,7 @@ VIEW_QUERIES: dict[str, tuple[str, Ask]] = {
         "decisions",
         lambda v, its: v.decisions(of=its["gate"], text="GATE", after=999),
     ),
+    "a decision asked again": ("ask_again", lambda v, its: v.ask_again(its["decision"])),
     "a block over time": ("trajectory", lambda v, its: v.trajectory(its["gate"], points=3)),
     "what surrounds a block": (
         "subgraph",
@@ -76,6 +77,7 @@ VIEW_QUERIES: dict[str, tuple[str, Ask]] = {
 ONLY_PAST = frozenset(
     {
         "an answer",
+        "a decision asked again",
         "an answer kept to some blocks",
         "an answer with ideas",
         "a probable answer",
