@@ -5,12 +5,14 @@ from __future__ import annotations
 import runpy
 import sys
 import webbrowser
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import Final
-from urllib.parse import urlencode
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, urlencode
+from urllib.request import urlopen
 
 from attrs import evolve
 from rich.text import Text
@@ -19,6 +21,9 @@ from mnemic.adapters.cli.invocation.context import Flag, Invocation, Run, plain
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.serving.serve import log_to_stderr, require_extra, spaces_of
 from mnemic.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from mnemic.adapters.http.settings import Settings
 
 EXAMPLES: Final = Path(__file__).parents[5] / "examples"
 """Of a clone; an installed package has none."""
@@ -66,27 +71,41 @@ def explore(
 
     if demo:
         run = evolve(run, path=_demo_store(), space=SPACE)
-    with run.memory(read_only=True):
-        pass  # a missing store, or a space that it does not have, is refused here
+    if run.space not in spaces_in(run.path):
+        with run.memory(read_only=True):
+            pass  # says whether the store or the space is missing
     settings = Settings(host=host, port=port, open_loopback=is_loopback(host), read_only=not write)
     keyring = keyring_of(run, token_file, option="--token-file")
     server.check_reach(keyring, settings)
     log = partial(log_to_stderr, quiet=True, several=False)
     log()
-    space = run.space if run.space in spaces_in(run.path) else ""
     server.run(
         spaces_of(run, read_only=not write),
         keyring,
         settings,
-        announce=lambda url: _announce(run, f"{url}/explore/", space, opening=not no_browser),
+        announce=lambda url: _announce_loaded(run, url, settings, opening=not no_browser),
         prepare=log,
     )
     return Exit.OK
 
 
-def _announce(run: Invocation, url: str, space: str, *, opening: bool) -> None:
+def _announce_loaded(run: Invocation, url: str, settings: Settings, *, opening: bool) -> None:
+    """Announce the page once the server has loaded the space, so that it appears at once.
+
+    The server serves after this returns. Where a token is needed the page is announced at once.
+    """
+
+    def announce() -> None:
+        if settings.open_loopback:
+            with suppress(OSError):  # what is wrong, the page will say
+                urlopen(f"{url}/v1/spaces/{quote(run.space, safe='')}/decisions").close()  # noqa: S310
+        _announce(run, f"{url}/explore/?{urlencode({'space': run.space})}", opening=opening)
+
+    Thread(target=announce, daemon=True).start()
+
+
+def _announce(run: Invocation, page: str, *, opening: bool) -> None:
     """Print the address of the page, and open it in a browser if there is a terminal."""
-    page = f"{url}?{urlencode({'space': space})}" if space else url
     if run.as_json:
         run.write_json({"url": page, "store": run.store})
     else:

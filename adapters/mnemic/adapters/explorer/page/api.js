@@ -83,7 +83,7 @@ export async function askLong(where, {body, progress, signal}) {
   }
 }
 
-const keyOf = (where, options) => JSON.stringify([where, options.values, options.body]);
+const keyOf = (where, options) => JSON.stringify([where, options.values, options.body, options.since]);
 
 async function remembered(where, options, signal) {
   const key = keyOf(where, options);
@@ -108,7 +108,7 @@ function count(by) {
   document.getElementById("app").setAttribute("aria-busy", String(open > 0));
 }
 
-// The answer to a question, asked again whenever it changes; the former answer is shown until the
+// The answer to a question, asked again whenever it changes, or when `since` does; the former answer is shown until the
 // next one is there (`stale`), so that nothing flickers while the scrubber moves.
 export function useAnswer(where, options = {}, {wait = 0} = {}) {
   const [state, set] = useState({});

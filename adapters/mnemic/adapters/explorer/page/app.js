@@ -75,12 +75,16 @@ function Explorer({spaces, leave}) {
   const space = names.includes(state.space) ? state.space : names[0];
   const [status, setStatus] = useState(null);
   const [failed, fail] = useState(null);
+  const [since, renew] = useState(0);
 
   const refresh = () => {
     ask(ofSpace(space)).then(
       (found) => {
         setStatus((before) => {
-          if (before && before.version !== found.version) forget();
+          if (before && before.version !== found.version) {
+            forget();
+            renew(found.version);
+          }
           return found;
         });
         fail(null);
@@ -137,7 +141,7 @@ function Explorer({spaces, leave}) {
 
   if (!space) return html`<main class="sign"><h1>mnemic explorer</h1><p>This store has no space that you may read.</p></main>`;
   const Pane = pane[2];
-  const shared = {space, at, head, moment, state, status, sessions};
+  const shared = {space, at, head, moment, state, status, sessions, since};
   return html`
     <a class="skip" href="#pane">Skip to the pane</a>
     <header class="top">

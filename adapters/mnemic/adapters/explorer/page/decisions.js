@@ -8,21 +8,22 @@ import {hours, line, plain, wall} from "./text.js";
 
 const LIMIT = 50;
 
-export function DecisionList({space, at, head, state}) {
+export function DecisionList({space, at, head, state, since}) {
   const {outcome, text} = state;
   const order = state.order || "worst";
   // The whole log to choose from, or only what was known at the moment.
   const until = state.list === "moment" ? at : head;
   const values = {order, outcome, text, limit: LIMIT, as_of: until === head ? undefined : `version:${until}`};
-  const where = at === null ? null : ofSpace(space, "decisions");
-  const asked = useAnswer(where, {values: {...values, as_of: `version:${until}`}}, {wait: until === head ? 0 : 200});
+  // Of the whole log, it is asked for at once, before the head is known.
+  const where = state.list === "moment" && at === null ? null : ofSpace(space, "decisions");
+  const asked = useAnswer(where, {values, since}, {wait: until === head ? 0 : 200});
   const [more, setMore] = useState({items: [], after: null, of: null});
   const page = asked.answer;
   const mine = more.of === page ? more : {items: [], after: page?.next_after ?? null};
   const items = page ? [...page.items, ...mine.items] : [];
 
   const next = async () => {
-    const found = await ask(where, {values: {...values, after: mine.after, as_of: `version:${until}`}});
+    const found = await ask(where, {values: {...values, after: mine.after}});
     setMore({of: page, items: [...mine.items, ...found.items], after: found.next_after});
   };
   const open = (decision) => go({decision: decision.decision_id, at: decision.read_version, pane: state.pane === "compare" ? "compare" : "decision", block: null});
@@ -54,10 +55,10 @@ export function DecisionList({space, at, head, state}) {
       <label class="check"><input type="checkbox" checked=${state.list === "moment"} onChange=${(event) => go({list: event.target.checked ? "moment" : null})} /> as of the moment</label>
     </header>
     <${Asked} asked=${asked} empty=${page && !items.length ? (page.total || text ? "No decision matches, as of this moment." : "No decision was recorded by this moment. Each recall records one.") : null}>
-      <ol>${items.map((each) => html`<li key=${each.decision_id}><button class=${`decision ${each.version > at + 1 ? "later" : ""}`} aria-current=${each.decision_id === state.decision ? "true" : undefined} onClick=${() => open(each)}>
+      <ol>${items.map((each) => html`<li key=${each.decision_id}><button class=${`decision ${at !== null && each.version > at + 1 ? "later" : ""}`} aria-current=${each.decision_id === state.decision ? "true" : undefined} onClick=${() => open(each)}>
         <span class="question">${each.sealed ? html`<span class="gone">Question erased</span>` : each.query ? html`<bdi>${line(each.query, 140)}</bdi>` : html`<span class="gone">No question</span>`}</span>
         <span class="facts"><${Verdict} outcome=${each.outcome} verdict=${each.verdict} /> <span>${each.decision_id} · ${hours(each.hour)} · ${wall(each.recorded_at).slice(5)}</span>
-        <span class="origin">${each.answer.length} blocks · ${each.version > at + 1 ? "later · " : ""}${plain(each.frame)} · <bdi>${plain(each.actor)}</bdi></span></span>
+        <span class="origin">${each.answer.length} blocks · ${at !== null && each.version > at + 1 ? "later · " : ""}${plain(each.frame)} · <bdi>${plain(each.actor)}</bdi></span></span>
       </button></li>`)}</ol>
       ${page && html`<p class="quiet">${items.length} of ${page.total.toLocaleString("en")}</p>`}
       ${mine.after !== null && html`<button onClick=${next}>Show more</button>`}
