@@ -69,27 +69,22 @@ def opened(
     faults: list[str] = []
     contexts: list[Any] = []
 
+    def console(message: Any) -> None:
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            faults.append(message.text)
+
+    def request_sent(sent: Any) -> None:
+        if not sent.url.startswith((site.url, "blob:", "data:")):
+            faults.append(f"a request to {sent.url}")
+
     def open_page(address: str, **options: Any) -> Any:
         context = chromium.new_context(**{"viewport": SIZE, "accept_downloads": True, **options})
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on(
-            "console",
-            lambda message: (
-                message.type == "error"
-                and "Failed to load resource" not in message.text
-                and faults.append(message.text)
-            ),
-        )
-        page.on(
-            "request",
-            lambda each: (
-                each.url.startswith((site.url, "blob:", "data:"))
-                or faults.append(f"a request to {each.url}")
-            ),
-        )
+        page.on("console", console)
+        page.on("request", request_sent)
         page.goto(address)
         return page
 
