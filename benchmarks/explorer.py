@@ -230,7 +230,7 @@ def pictures() -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Measure, print, and return the exit code: 0 if every limit is kept."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--file", type=Path, help="keep the space here, and use what is there")
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--pictures", action="store_true", help="take the pictures of the docs")

@@ -14,6 +14,7 @@ from typing import Final
 
 from attrs import frozen
 
+PACKAGE: Final = "mnemic.adapters.explorer"
 INDEX: Final = "index.html"
 FOLDERS: Final = ("page", "vendor")
 TYPES: Final = MappingProxyType(
@@ -46,7 +47,7 @@ def files() -> Mapping[str, PageFile]:
     """Return the files of the page by name; they are read and compressed once."""
     found = {}
     for folder in FOLDERS:
-        for each in resources(__package__).joinpath(folder).iterdir():
+        for each in resources(PACKAGE).joinpath(folder).iterdir():
             kind = TYPES.get(each.name.rpartition(".")[2])
             if kind is not None:
                 found[each.name] = _file(each.read_bytes(), kind)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import runpy
 import sys
 import webbrowser
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final
@@ -25,8 +23,8 @@ from mnemic.kernel.errors import Unavailable
 if TYPE_CHECKING:
     from mnemic.adapters.http.settings import Settings
 
-EXAMPLES: Final = Path(__file__).parents[5] / "examples"
-"""Of a clone; an installed package has none."""
+CLONE: Final = Path(__file__).parents[5]
+"""The clone that holds this module; of an installed package it is none."""
 SPACE: Final = "default"
 DEMO: Final = Path("build") / "demo" / "fortnight.db"
 """Where `make demo` leaves its store, in a clone."""
@@ -55,7 +53,7 @@ def explore(
     (`mnemic serve`) has the same page under /explore/. Stop it with Ctrl-C.
 
     Args:
-        demo: Show the two-week example of `make demo`, in a clone; it is played if it was not yet.
+        demo: Show the two-week example of `make demo`, in a clone.
         write: Let the page, and any program on this machine, write to the memory.
         host: Address to listen at. Other machines need tokens; see `mnemic token --help`.
         port: Port to listen at; 0 is any that is free.
@@ -116,23 +114,15 @@ def _announce(run: Invocation, page: str, *, opening: bool) -> None:
 
 
 def _demo_store() -> Path:
-    """Return the store of the two-week example, which is played first if there is none.
+    """Return the store of the two-week example.
 
     Raises:
-        Unavailable: This is not a clone, so there is no example.
+        Unavailable: `make demo` was not run, or this is not a clone.
     """
-    program = EXAMPLES / "fortnight.py"
-    if not program.is_file():
-        raise Unavailable(
-            "the two-week example is in a clone of mnemic, not in the installed package",
-            recovery="Clone the repository and run `make demo` and `mnemic explore --demo` there.",
-        )
-    store = EXAMPLES.parent / DEMO
+    store = CLONE / DEMO
     if not store.is_file():
-        sys.path.insert(0, str(EXAMPLES))  # its modules import each other
-        try:
-            with redirect_stdout(StringIO()):
-                runpy.run_path(str(program))["main"](store.parent)
-        finally:
-            sys.path.remove(str(EXAMPLES))
+        raise Unavailable(
+            f"the two-week example is not at {DEMO} of a clone",
+            recovery="Run `make demo` in a clone of mnemic first, and this command there.",
+        )
     return store
