@@ -26,7 +26,7 @@ IN_PARALLEL := --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --dur
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-all test-long docs docs-build mutants check lint types test-core test-extended pytest golden-cpu bench peers fuzz audit clients torture smoke format clean
+.PHONY: help browser setup demo test test-all test-long docs docs-build mutants check lint types test-core test-extended pytest golden-cpu bench peers fuzz audit clients torture smoke format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -67,7 +67,17 @@ test-core: $(READY) ## the core tests alone, 12 examples for each property
 	@echo "== tests: not marked extended, profile core"
 	@HYPOTHESIS_PROFILE=core $(PYTEST) -q $(IN_PARALLEL) -m "not extended" $(ARGS)
 
-test-extended: $(READY) ## test-all without golden-cpu
+# The explorer is tested in Debian's Chromium; without one, and without the right to install it, these
+# tests are skipped.
+browser:
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null || { \
+	  echo "== browser: apt-get install chromium"; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    (apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium) > .tmp/browser.log 2>&1 \
+	      || echo "== browser: it cannot be installed here: the tests of the explorer are skipped"; \
+	  else echo "== browser: there is none: the tests of the explorer are skipped"; fi; }
+
+test-extended: $(READY) browser ## test-all without golden-cpu
 	@echo "== tests: marked extended, and all properties, profile ci"
 	@HYPOTHESIS_PROFILE=ci $(PYTEST) -q $(IN_PARALLEL) -m "extended or hypothesis" $(ARGS)
 

@@ -9,6 +9,7 @@ from cyclopts import App
 
 from mnemic.adapters.cli.application import app, whole
 from mnemic.adapters.cli.commands.time_travel import as_of
+from mnemic.adapters.cli.derived import add_commands
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
 
@@ -27,6 +28,7 @@ NOT_WRITTEN = {
     "keys": "--keys of every command",
 }
 CALLED = {
+    "ask_again.decision_id": "decision_id",
     "adopt_policy.policy": "file",
     "backtest.horizon_hours": "horizon",
     "compose.composition_id": "name",
@@ -55,6 +57,7 @@ CALLED = {
 
 
 whole()
+add_commands(as_of, {}, past=True)
 
 
 def operations(kind: type) -> dict[str, list[str]]:

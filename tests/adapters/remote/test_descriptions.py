@@ -11,6 +11,8 @@ from mnemic.adapters.inprocess import view
 from mnemic.adapters.inprocess.operations import blocks as block_operations
 from mnemic.adapters.inprocess.operations import edges as edge_operations
 from mnemic.adapters.inprocess.operations.experiments import POLICIES_MAX
+from mnemic.adapters.inprocess.recall import explanations
+from mnemic.adapters.inprocess.replay import decision_list
 from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, WINDOWS_MAX
 from mnemic.adapters.remote import descriptions
 from mnemic.adapters.remote.examples import sample
@@ -28,7 +30,9 @@ from mnemic.projections.listing import (
     analogies,
     compositions,
     differences,
+    subgraphs,
     timeline,
+    trajectories,
 )
 from mnemic.projections.references import conclusion, scoring
 from mnemic.projections.retrieval import request as recall_request
@@ -52,6 +56,7 @@ ANY_NUMBER = {
     "blocks.after",
     "composed_graph.confidence_delta",
     "composed_graph.limit",
+    "decisions.after",
     "deep_reference.depth",
     "diff.after",
     "descent.after",
@@ -181,6 +186,11 @@ LIMITS: dict[str, tuple[str, float]] = {
     "analogies.limit": ("maximum", analogies.LIMIT_MAX),
     "timeline.limit": ("maximum", timeline.LIMIT_MAX),
     "timeline.bins": ("maximum", timeline.BINS_MAX),
+    "decisions.limit": ("maximum", decision_list.LIMIT_MAX),
+    "explain.events": ("maximum", explanations.HISTORY_MAX),
+    "subgraph.limit": ("maximum", subgraphs.BLOCKS_MAX),
+    "subgraph.hops": ("maximum", subgraphs.HOPS_MAX),
+    "trajectory.points": ("maximum", trajectories.POINTS_MAX),
     "DeepReference.evidence": ("maxItems", scoring.EVIDENCE_MAX),
     "DeepReference.evolution": ("maxItems", conclusion.EVOLUTION_MAX),
 }

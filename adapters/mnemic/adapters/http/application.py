@@ -19,6 +19,7 @@ from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.endpoints import (
     dispatch,
     events,
+    explorer,
     health,
     metrics,
     transfer,
@@ -121,6 +122,7 @@ def application(
         *events.handlers(dispatcher),
         *transfer.handlers(dispatcher),
         *health.handlers(dispatcher),
+        *explorer.handlers(),
         *metrics.handlers(dispatcher, counted),
     ]
     for more in extra:

@@ -79,6 +79,7 @@ class _QueryTable:
         compare = Offered(Queries.compare)
         composed_with = Offered(Queries.composed_with)
         composition = Offered(Queries.composition)
+        decisions = Offered(Queries.decisions)
         descent = Offered(Queries.descent)
         diff = Offered(Queries.diff)
         edges = Offered(Queries.edges)
@@ -91,13 +92,16 @@ class _QueryTable:
         pending_connections = Offered(Queries.pending_connections)
         sources = Offered(Queries.sources)
         status = Offered(Queries.status)
+        subgraph = Offered(Queries.subgraph)
         timeline = Offered(Queries.timeline)
+        trajectory = Offered(Queries.trajectory)
 
 
 class ViewTable(_QueryTable):
     """The operations of ``SyncView``."""
 
     if TYPE_CHECKING:
+        ask_again = Offered(SyncView.ask_again)
         deep_reference = Offered(SyncView.deep_reference)
         recall = Offered(SyncView.recall)
 
@@ -108,6 +112,7 @@ class MemoryTable(_QueryTable):
     if TYPE_CHECKING:
         add = Offered(SyncMemory.add)
         adopt_policy = Offered(SyncMemory.adopt_policy)
+        ask_again = Offered(SyncMemory.ask_again)
         backtest = Offered(SyncMemory.backtest)
         calibrate = Offered(SyncMemory.calibrate)
         checkpoint = Offered(SyncMemory.checkpoint)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Block,
         ComposedNeighbour,
         Composition,
+        DecisionPage,
         Descent,
         DiffResult,
         Edge,
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
         LogEntry,
         Page,
         Status,
+        Subgraph,
         Timeline,
+        Trajectory,
     )
 
 
@@ -140,6 +143,83 @@ class Queries(SyncDumps, ABC):
             BlockNotFound: It was not learned by now.
         """
         return ResultList(blocks.edges(self._view(), block_id))
+
+    @operation("GET ./blocks/{block_id}/trajectory", "Blocks")
+    def trajectory(self, block_id: str, *, points: int = 50) -> Trajectory:
+        """Return the strength and the evidence of a block over time.
+
+        Args:
+            block_id: A block.
+            points: Points of equal distance in active hours since it was learned, and most of the
+                versions that changed it, each of which is shown before and after. Range: 2 to 500.
+
+        Raises:
+            FieldRefused: The number of points is out of range.
+            BlockNotFound: It was not learned by now.
+        """
+        from mnemic.projections.listing import trajectories
+
+        return trajectories.trajectory(self._view(), block_id, points=points)
+
+    @operation("GET ./subgraph", "Edges")
+    def subgraph(self, block_ids: Sequence[str], *, hops: int = 2, limit: int = 60) -> Subgraph:
+        """Return the strongest connections around some blocks.
+
+        Blocks are added by the product of the effective weights on the best way to them, until
+        there are *limit*; so it stays small where everything is connected.
+
+        Args:
+            block_ids: Where to begin, such as the blocks of an answer.
+            hops: Most edges on a way. Range: 1 to 5.
+            limit: Most blocks. Range: 1 to 300.
+
+        Raises:
+            FieldRefused: An argument is not valid.
+            BlockNotFound: A block was not learned by now.
+        """
+        from mnemic.projections.listing import subgraphs
+
+        return subgraphs.subgraph(self._view(), block_ids, hops=hops, limit=limit)
+
+    @operation("GET ./decisions", "Decisions")
+    def decisions(
+        self,
+        *,
+        of: str | None = None,
+        outcome: str | None = None,
+        text: str | None = None,
+        order: str = "latest",
+        after: int | None = None,
+        limit: int = 50,
+    ) -> DecisionPage:
+        """Return a page of recorded recalls, and how each went.
+
+        Args:
+            of: Only those that returned this block; None: all.
+            outcome: ``bad`` (below 0.5), ``good``, or ``none``: not scored. None: any.
+            text: Only questions that contain this, in any case. A page looks through 1,000
+                decisions at most, so it may be short, or empty, although there are more.
+            order: ``latest`` first, or ``worst`` first, where what was not scored is last.
+            after: Continue after this version: ``next_after`` of the page before. None: from the
+                start. Any whole number.
+            limit: Most decisions of the page. Range: 1 to 200.
+
+        Raises:
+            FieldRefused: An argument is not valid.
+            BlockNotFound: The block was not learned by now.
+        """
+        from mnemic.adapters.inprocess.replay import decision_list
+
+        return decision_list.listed(
+            self._space,
+            self._view(),
+            of=of,
+            outcome=outcome,
+            text=text,
+            order=order,
+            after=after,
+            limit=limit,
+        )
 
     @operation("GET ./near-duplicates", "Blocks")
     def near_duplicates(self) -> ResultList[tuple[Block, Block, float]]:

@@ -22,6 +22,8 @@ FORMS = (
 )
 
 NOW = "now"
+HORIZON_HOURS = 24.0
+"""Active hours after a decision in which outcomes and labels count for it: one FSRS day."""
 _VERSION = re.compile(r"[0-9]{1,15}")
 _HOURS = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?)\s*h")
 _DECISION = re.compile(r"d[0-9]+")

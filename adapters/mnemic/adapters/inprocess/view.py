@@ -140,6 +140,17 @@ class SyncView(Queries):
         found = answer(view, request, vector, self._models)
         return detailed(recalling.suggested(view, request, found.result), detail)
 
+    def ask_again(self, decision_id: str) -> RecallResult:
+        """Answer the question of a past decision here; nothing is recorded.
+
+        Raises:
+            DecisionNotFound, DecisionSealed, FrameUnknown, EmbedderMismatch, VectorRefused: See
+                each.
+        """
+        from mnemic.adapters.inprocess.recall.asking_again import ask_again
+
+        return ask_again(self._space, self._models, self._view(), decision_id)
+
     def deep_reference(self, query: str, *, depth: int = DEPTH) -> DeepReference:
         """Return what memory held about a question here, without an analyst; nothing is recorded.
 

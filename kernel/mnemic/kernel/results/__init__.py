@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         Replacement,
         ReviseResult,
         RezoneResult,
+        Trajectory,
+        TrajectoryPoint,
     )
     from mnemic.kernel.results.chronicles import (
         DiffPoint,
@@ -89,7 +91,9 @@ if TYPE_CHECKING:
         DisconnectResult,
         DisplacedEdge,
         Edge,
+        GraphBlock,
         RefusedEdge,
+        Subgraph,
     )
     from mnemic.kernel.results.exchange import (
         ExportResult,
@@ -103,6 +107,7 @@ if TYPE_CHECKING:
     from mnemic.kernel.results.explanations import (
         BlockExplanation,
         Explanation,
+        NearMiss,
         ProbabilityTerm,
         WhyNot,
     )
@@ -130,7 +135,16 @@ if TYPE_CHECKING:
         ReferencedBlock,
         Superseded,
     )
-    from mnemic.kernel.results.replays import Move, ReplaySummary, Shift, SuspectCount, WhatIf
+    from mnemic.kernel.results.replays import (
+        AnsweredBlock,
+        DecisionPage,
+        DecisionSummary,
+        Move,
+        ReplaySummary,
+        Shift,
+        SuspectCount,
+        WhatIf,
+    )
     from mnemic.kernel.results.spaces import (
         Checkpoint,
         DropCheckpointsResult,
@@ -151,6 +165,7 @@ __all__ = [
     "RECORDED",
     "AddResult",
     "Analogy",
+    "AnsweredBlock",
     "Backtest",
     "Block",
     "BlockExplanation",
@@ -176,6 +191,8 @@ __all__ = [
     "CoreScoredBlock",
     "Corrected",
     "CurateResult",
+    "DecisionPage",
+    "DecisionSummary",
     "DeepReference",
     "Descendant",
     "Descent",
@@ -201,6 +218,7 @@ __all__ = [
     "Frontier",
     "FrontierCandidate",
     "Gap",
+    "GraphBlock",
     "GuideCard",
     "GuideIndex",
     "ImportResult",
@@ -209,6 +227,7 @@ __all__ = [
     "LearnResult",
     "LogEntry",
     "Move",
+    "NearMiss",
     "Origin",
     "OutcomeResult",
     "Page",
@@ -243,11 +262,14 @@ __all__ = [
     "SessionSpan",
     "Shift",
     "Status",
+    "Subgraph",
     "SuggestedConnection",
     "Superseded",
     "SuspectCount",
     "Timeline",
     "TimelineBin",
+    "Trajectory",
+    "TrajectoryPoint",
     "Verification",
     "WhatIf",
     "WhyNot",

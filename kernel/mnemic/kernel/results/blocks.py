@@ -338,3 +338,42 @@ class Page(Listing, Result):
     def summary(self) -> str:
         more = "" if self.next_after is None else f"; more after version {self.next_after}"
         return f"{plural(len(self.items), 'block')}{more}."
+
+
+# --- one block over time -----------------------------------------------------------------------
+
+
+@frozen(kw_only=True, str=False)
+class TrajectoryPoint(Result):
+    """One block at one point."""
+
+    version: int
+    hour: float
+    status: str
+    recency: float
+    """exp(-decay_rate * active hours since last reinforced)."""
+    usefulness: float
+    evidence: float
+    """Total weight of outcomes, without the prior."""
+    reinforcements: int
+    retrievals: int
+
+    @property
+    def summary(self) -> str:
+        values = f"recency {self.recency:.3f}, usefulness {self.usefulness:.3f}"
+        return f"version {self.version} at {self.hour:.2f} h: {self.status}, {values}"
+
+
+@frozen(kw_only=True, str=False)
+class Trajectory(Result):
+    """One block over time: when it changed, and points of equal distance in between."""
+
+    block_id: BlockId
+    points: tuple[TrajectoryPoint, ...]
+    """Oldest first."""
+    supersedes: tuple[BlockId, ...] = ()
+    """The blocks that it superseded, sorted."""
+
+    @property
+    def summary(self) -> str:
+        return f"{short(self.block_id)} at {plural(len(self.points), 'point')}."

@@ -7,7 +7,7 @@ from attrs import frozen
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.rendering import cited, labelled, quoted, quoting, render_line
 from mnemic.kernel.results.blocks import Origin
-from mnemic.kernel.results.shape import Result, reasons
+from mnemic.kernel.results.shape import Result, plural, reasons
 
 SNIPPET_LENGTH = 60
 """Characters of a block that a summary shows."""
@@ -237,3 +237,49 @@ class Analogy(Result):
             self.block_id, self.content, zone=self.zone, actor=self.actor, author=self.author
         )
         return f"{self.quadrant}: {fit}, surface {self.surface_similarity:.2f} {render_line(line)}"
+
+
+# --- parts of the graph ------------------------------------------------------------------------
+
+
+@frozen(kw_only=True, str=False)
+class GraphBlock(Result):
+    """A block of a subgraph."""
+
+    block_id: BlockId
+    preview: str | None
+    """The beginning of its text, on one line: at most 120 characters. None once erased or lost."""
+    status: str
+    category: str
+    zone: str
+    recency: float
+    usefulness: float
+    degree: int
+    """Number of its edges, in the subgraph or not."""
+    hops: int
+    """Number of edges from the blocks it was reached from; 0: it is one of them."""
+
+    @property
+    def summary(self) -> str:
+        return f"{short(self.block_id)} {quoted(self.preview or '')}, {plural(self.hops, 'hop')}"
+
+
+@frozen(kw_only=True, str=False)
+class Subgraph(Result):
+    """The strongest connections around some blocks, at one point."""
+
+    version: int
+    hour: float
+    blocks: tuple[GraphBlock, ...]
+    """In the order in which they were reached: by the product of the weights on the way."""
+    edges: tuple[Edge, ...]
+    """Edges between these blocks, strongest now first."""
+    blocks_left_out: int = 0
+    """Blocks within reach that exceeded the limit, as far as they were seen."""
+    edges_left_out: int = 0
+    """Edges between these blocks that exceeded four for each block of the limit."""
+
+    @property
+    def summary(self) -> str:
+        found = f"{plural(len(self.blocks), 'block')}, {plural(len(self.edges), 'edge')}"
+        return f"{found} at version {self.version}."

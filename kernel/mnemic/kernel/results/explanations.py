@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from attrs import frozen
 
 from mnemic.kernel.model.identity import (
@@ -72,12 +75,45 @@ class BlockExplanation(Result):
 
 
 @frozen(kw_only=True, str=False)
+class NearMiss(Result):
+    """A block that was scored and not returned."""
+
+    block_id: BlockId
+    content: str
+    zone: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
+    author: str | None = None
+    """The author that the writer gave."""
+    rank: int
+    """Its place among everything that was scored, from 1."""
+    score: float
+    margin: float | None = None
+    """By how much its score was below the lowest returned one; negative if it was above, and
+    something else excluded it; None if nothing was returned."""
+    reason: str
+    """What excluded it: a stage of ``WhyNot``."""
+    contributions: tuple[Contribution, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        short_of = "" if self.margin is None else f", {self.margin:.3f} short"
+        return f"#{self.rank} {short(self.block_id)} {self.score:.3f}{short_of}: {self.reason}"
+
+
+@frozen(kw_only=True, str=False)
 class Explanation(Result):
     """A past decision, block by block."""
 
     decision_id: DecisionId
     query: str | None
     frame: str
+    top_k: int | None = None
+    """Most blocks, as asked for; None: not given."""
+    where: Mapping[str, Any] | None = None
+    """The filter, as asked for."""
+    asked_by: str | None = None
+    """The asker, as given."""
     policy_id: PolicyId
     recipe: str
     version: int
@@ -96,6 +132,8 @@ class Explanation(Result):
     sealed: bool
     """Whether text it could see was erased since: then only the stored signals are available."""
     blocks: tuple[BlockExplanation, ...]
+    missed: tuple[NearMiss, ...] = ()
+    """The ten best blocks that were scored and not returned; empty if one block was asked for."""
 
     @property
     def summary(self) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.model.identity import BlockId, DecisionId, short
+from mnemic.kernel.model.identity import BlockId, DecisionId, SessionId, short
+from mnemic.kernel.rendering import quoted
 from mnemic.kernel.results.blocks import Origin
 from mnemic.kernel.results.recalls import RecallResult, ReplayResult
 from mnemic.kernel.results.shape import Result, plural
@@ -167,3 +168,74 @@ class WhatIf(Result):
             return f"{head}: the same {plural(len(self.moves), 'block')} in the same order."
         counts = f"{len(self.entered)} entered, {len(self.left)} left, {len(self.moved)} moved"
         return f"{head}: {counts}; {changes[0].summary}."
+
+
+# --- lists of decisions ----------------------------------------------------------------------
+
+
+@frozen(kw_only=True, str=False)
+class AnsweredBlock(Result):
+    """A returned block of a recorded recall."""
+
+    block_id: BlockId
+    score: float
+
+    @property
+    def summary(self) -> str:
+        return f"{self.block_id} {self.score:.3f}"
+
+
+@frozen(kw_only=True, str=False)
+class DecisionSummary(Result):
+    """One recorded recall, and how it went."""
+
+    decision_id: DecisionId
+    version: int
+    """Version of its event."""
+    read_version: int
+    """The version that it read."""
+    hour: float
+    """Active hours at which it was scored."""
+    recorded_at: str
+    """ISO 8601, UTC."""
+    actor: str
+    session_id: SessionId | None = None
+    query: str | None
+    """None: there was none, or it is erased."""
+    sealed: bool = False
+    """Whether the question was erased."""
+    frame: str
+    verdict: str = ""
+    """``yes``, ``weak`` or ``no``, as recorded; "" by recipes without one."""
+    answerable: float | None = None
+    outcome: float | None = None
+    """Weighted mean of the outcomes that name it, or else of those that followed for its blocks
+    without naming a decision, within 24 active hours; None without any."""
+    judged: int = 0
+    """How many times a block of its answer was scored by them."""
+    named: bool = False
+    """Whether these outcomes name it."""
+    answer: tuple[AnsweredBlock, ...] = ()
+    """Its blocks, best first."""
+
+    @property
+    def summary(self) -> str:
+        asked = quoted(self.query or "") if self.query else "[erased]" if self.sealed else "-"
+        went = "not scored" if self.outcome is None else f"outcome {self.outcome:.2f}"
+        return f"{self.decision_id} {asked}: {plural(len(self.answer), 'block')}, {went}"
+
+
+@frozen(kw_only=True, str=False)
+class DecisionPage(Result):
+    """One page of recorded recalls."""
+
+    items: tuple[DecisionSummary, ...]
+    total: int
+    """How many match all conditions but the text, on all pages."""
+    next_after: int | None = None
+    """Pass as ``after`` for the next page; None at the end."""
+
+    @property
+    def summary(self) -> str:
+        more = "" if self.next_after is None else f"; more after {self.next_after}"
+        return f"{plural(len(self.items), 'decision')} of {self.total}{more}."

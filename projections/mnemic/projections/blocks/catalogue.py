@@ -27,6 +27,7 @@ from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.projections.blocks.outcomes import Outcomes
 from mnemic.projections.blocks.periods import Periods
 from mnemic.projections.blocks.retrieval_counts import RetrievalCounts
 from mnemic.projections.blocks.review_history import ReviewHistory
@@ -103,6 +104,7 @@ class Catalogue:
         """Outcomes alone: the prior belongs to the policy in force at the view."""
         self.uses = VersionedTable(**_USES)
         self.returns = RetrievalCounts()
+        self.outcomes = Outcomes()
         self.reviews = ReviewHistory()
         self.quarantine: VersionedMap[int] = VersionedMap()
         """The blocks in quarantine, by number, and the version that put each there."""
@@ -125,6 +127,7 @@ class Catalogue:
                 evidence=self.evidence.frozen(),
                 uses=self.uses.frozen(),
                 returns=self.returns.frozen(),
+                outcomes=self.outcomes.frozen(),
                 reviews=self.reviews.frozen(),
                 quarantine=self.quarantine.frozen(),
             ),
@@ -149,6 +152,7 @@ class Catalogue:
         catalogue.evidence = VersionedTable.thawed(within(parts, "evidence"), _EVIDENCE)
         catalogue.uses = VersionedTable.thawed(within(parts, "uses"), _USES)
         catalogue.returns = RetrievalCounts.thawed(within(parts, "returns"))
+        catalogue.outcomes = Outcomes.thawed(within(parts, "outcomes"))
         catalogue.reviews = ReviewHistory.thawed(within(parts, "reviews"))
         catalogue.quarantine = VersionedMap.thawed(within(parts, "quarantine"))
         return catalogue
@@ -202,6 +206,7 @@ class Catalogue:
         self.evidence.flush()
         self.uses.flush()
         self.returns.flush()
+        self.outcomes.flush()
         self.reviews.flush()
         self.quarantine.flush()
 

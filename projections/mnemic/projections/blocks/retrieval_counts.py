@@ -58,6 +58,16 @@ class RetrievalCounts:
         """Write what others may read."""
         self._noted.flush()
 
+    def versions(self, block: int, version: int) -> list[int]:
+        """Return the versions up to *version* of the recalls that returned a block, in order."""
+        return [since for _, since in self._noted.about(block) if since <= version]
+
+    def columns(self, version: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the blocks and the versions of all returns up to *version*, in order."""
+        versions = self._noted.column("version")
+        upto = int(np.searchsorted(versions, version, side="right"))
+        return self._noted.column("block")[:upto], versions[:upto]
+
     def counts(self, block: int, version: int) -> dict[str, int]:
         """Return by frame, sorted, how often it had returned a block by *version*."""
         noted = self._noted.about(block)

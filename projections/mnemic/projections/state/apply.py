@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from mnemic.kernel import events as happened
 from mnemic.kernel.events import Link, NearDuplicate, Pair, Recorded, Supersession
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
-from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.identity import BlockId, decision_version
 from mnemic.kernel.model.texts import AnalysisText, Erased
 from mnemic.kernel.numeric.arithmetic import NANO, nano, product
 from mnemic.kernel.numeric.retention import AGAIN, GOOD
@@ -358,6 +358,7 @@ def _recalled(to: Writers, events: Events[happened.RecallRecorded]) -> None:
 def _outcome(to: Writers, events: Events[happened.OutcomeRecorded]) -> None:
     numbers, write_review = to.numbers, to.write_review
     write_evidence, write_strength = to.write_evidence, to.write_strength
+    outcomes = to.catalogue.outcomes
     penalises_below = nano(to.timeline.policy.outcome_penalises_below)
     for event, at in events:
         version, active_us, reinforced = at.version, at.active_us, event.reinforced
@@ -365,8 +366,9 @@ def _outcome(to: Writers, events: Events[happened.OutcomeRecorded]) -> None:
         rating = GOOD if reinforced else AGAIN if gain < penalises_below else None
         if weight != NANO:
             gain, loss = product(gain, weight), product(loss, weight)
-        for block in event.block_ids:
-            number = numbers[block]
+        scored = [numbers[block] for block in event.block_ids]
+        outcomes.note_each(scored, version, _named(event, at), signal=event.signal, weight=weight)
+        for number in scored:
             if rating is not None:
                 write_review((number, version, active_us, rating))
             if gain or loss:
@@ -379,6 +381,12 @@ def _outcome(to: Writers, events: Events[happened.OutcomeRecorded]) -> None:
             to.graph.use(numbers[a], numbers[b], version, active_us)
         for penalty in event.penalties:
             write_strength((numbers[penalty.block_id], version, CARRIED, 0, penalty.rate))
+
+
+def _named(event: happened.OutcomeRecorded, at: Recorded) -> int | None:
+    """Return the version of the decision that an outcome names, if it can be one."""
+    decision = decision_version(event.decision_id)
+    return decision if decision is not None and decision < at.version else None
 
 
 # --- compositions ---------------------------------------------------------------------------

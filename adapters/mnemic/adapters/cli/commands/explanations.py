@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def explain(decision: str, block_id: str | None = None, /, *, run: Run) -> int:
+def explain(decision: str, block_id: str | None = None, /, *, events: int = 100, run: Run) -> int:
     """Explain why the blocks of a recorded recall were returned.
 
     Each shows every signal with its weight, the parts of its relevance, the edge through which it
@@ -23,13 +23,14 @@ def explain(decision: str, block_id: str | None = None, /, *, run: Run) -> int:
     Args:
         decision: A recorded recall, like d45; `mnemic log` lists them.
         block_id: Only this block of its answer; the first 8 characters are enough.
+        events: Most events of each block, from 0 to 100.
         run: The invocation.
     """
     from mnemic.adapters.cli.render import tables
 
     with run.memory(read_only=True) as memory:
         block = None if block_id is None else full_id(memory, block_id)
-        result = memory.explain(decision, block)
+        result = memory.explain(decision, block, events=events)
     run.show(result, Text(result.summary), *tables.explained(result))
     return Exit.OK
 

@@ -81,7 +81,7 @@ def serve(
         quiet: Log no requests.
         run: The invocation.
     """
-    _require_extra()
+    require_extra()
     from mnemic.adapters.cli.serving.access import keyring_of
     from mnemic.adapters.hosting.nearby_stores import check_meant
     from mnemic.adapters.http import server
@@ -103,7 +103,7 @@ def serve(
     server.check_reach(keyring, settings)
     if not make:
         check_meant(run.path)
-    log = partial(_log, quiet=quiet, several=count > 1)
+    log = partial(log_to_stderr, quiet=quiet, several=count > 1)
     log()
     _begin(run, read_only=read_only)
     if not (open_loopback or server.has_live_token(keyring)):
@@ -111,7 +111,7 @@ def serve(
             f"no client has access yet: there is no token in {keyring.path}. Create one with "
             "`mnemic token create NAME --write SPACE`; it takes effect at once."
         )
-    spaces = _spaces(run, read_only=read_only)
+    spaces = spaces_of(run, read_only=read_only)
     server.run(
         spaces,
         keyring,
@@ -124,7 +124,7 @@ def serve(
     return Exit.OK
 
 
-def _require_extra() -> None:
+def require_extra() -> None:
     """Check that the packages for serving are installed.
 
     Raises:
@@ -147,7 +147,8 @@ def _begin(run: Invocation, *, read_only: bool) -> None:
             pass
 
 
-def _spaces(run: Invocation, *, read_only: bool) -> Spaces:
+def spaces_of(run: Invocation, *, read_only: bool) -> Spaces:
+    """Return the spaces of the store, to be served."""
     from mnemic.adapters.embedders.shipped import embedder_named
     from mnemic.adapters.hosting import Spaces
 
@@ -196,7 +197,7 @@ def _processors() -> int:
     return min(found or 1, WORKERS_MAX)
 
 
-def _log(*, quiet: bool, several: bool) -> None:
+def log_to_stderr(*, quiet: bool, several: bool) -> None:
     """Send the log of requests and errors to standard error.
 
     Args:

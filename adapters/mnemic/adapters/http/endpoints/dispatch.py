@@ -47,7 +47,7 @@ from mnemic.kernel.validation import checked_name
 
 UNRECORDED = "A recall that is not recorded needs no more than read: give record=false."
 """Advice for a caller with the scope read who requests a recall."""
-MOVING = frozenset({"checkpoints", "diff", "frontier", "status"})
+MOVING = frozenset({"ask_again", "checkpoints", "diff", "frontier", "status"})
 """Operations whose results may differ at the same version: they depend on the time, or on files
 other than the log. Their ETag gives the version of the log, not that the result is unchanged."""
 NOWHERE = -1

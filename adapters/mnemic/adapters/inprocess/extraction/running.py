@@ -19,9 +19,8 @@ from typing import Any, overload
 
 from attrs import define, field, frozen
 
-from mnemic.adapters.inprocess.engine.commands import Progress
 from mnemic.adapters.inprocess.engine.analysis import TimedCall
-from mnemic.adapters.inprocess.engine.commands import Command, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome, Progress
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.decision import first_of
 from mnemic.kernel.errors import CommandIdReused

@@ -10,6 +10,7 @@ from attrs import evolve
 from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
+from mnemic.adapters.inprocess.time_points import HORIZON_HOURS
 from mnemic.adapters.inprocess.view import HOURS_MAX
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.space import decide_adopt_policy
@@ -32,8 +33,6 @@ POLICIES = (
     "Pass one policy, a list, or a mapping of names to policies; such as memory.policy, or "
     "attrs.evolve(memory.policy, name=..., top_k=10)."
 )
-HORIZON_HOURS = 24.0
-"""Active hours after a decision in which outcomes and labels count for it: one FSRS day."""
 
 
 class ExperimentOperations(Host):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict
 
 from mnemic.adapters.extractors.absent import NoExtractor
-from mnemic.adapters.inprocess.engine.commands import Progress
-from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.operations.blocks import BATCH_MAX
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import recalling

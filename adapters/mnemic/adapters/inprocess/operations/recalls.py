@@ -130,6 +130,27 @@ class RecallOperations(Host):
         self._recent.recall(answer.block_ids)
         return detailed(answer, detail)
 
+    @operation("GET ./decisions/{decision_id}/ask-again", "Decisions")
+    def ask_again(self, decision_id: str) -> RecallResult:
+        """Answer the question of a past decision anew; nothing is recorded.
+
+        Question, frame, filters and limits are those of the decision, and its vector is used as
+        recorded, so no model runs while the embedder is the same. Memory and policy are those of
+        the requested point: as of the version that the decision read, the answer is the recorded
+        one, unless exploration had a part in it.
+
+        Args:
+            decision_id: A recorded recall, at any point.
+
+        Raises:
+            DecisionNotFound, DecisionSealed, FrameUnknown: See each.
+            EmbedderMismatch, VectorRefused: Another embedder is in force, which the host does not
+                have.
+        """
+        from mnemic.adapters.inprocess.recall.asking_again import ask_again
+
+        return ask_again(self._open(), self._models, self._view(), decision_id)
+
     @operation("POST ./outcomes", "Recall", "write")
     def outcome(
         self,
@@ -203,15 +224,19 @@ class RecallOperations(Host):
         return result
 
     @operation("GET ./decisions/{decision_id}/explain", "Decisions")
-    def explain(self, decision_id: str, block_id: str | None = None) -> Explanation:
+    def explain(
+        self, decision_id: str, block_id: str | None = None, *, events: int = 100
+    ) -> Explanation:
         """Explain why the blocks of a past decision were returned.
 
         Each explanation has every signal with its weight and contribution, the parts of relevance,
-        the edge it was reached by, its rank among all scored blocks, and the events behind it.
+        the edge it was reached by, its rank among all scored blocks, and the events behind it. The
+        ten best of the blocks that were not returned are in ``missed``, with their margins.
 
         Args:
             decision_id: A recorded recall.
             block_id: Only this block of its answer.
+            events: Most events of each block; the last ones. Range: 0 to 100.
 
         Raises:
             DecisionNotFound, RecipeRetired: See each.
@@ -219,7 +244,9 @@ class RecallOperations(Host):
         """
         from mnemic.adapters.inprocess.recall import explanations
 
-        return explanations.explain(self._open(), self._models, decision_id, block_id)
+        return explanations.explain(
+            self._open(), self._models, decision_id, block_id, events=events
+        )
 
     @operation("GET ./decisions/{decision_id}/why-not/{block_id}", "Decisions")
     def why_not(self, decision_id: str, block_id: str) -> WhyNot:

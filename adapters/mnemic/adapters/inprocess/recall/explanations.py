@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from attrs import evolve
@@ -26,6 +28,8 @@ from mnemic.kernel.results import (
     BlockExplanation,
     Contribution,
     Explanation,
+    LogEntry,
+    NearMiss,
     ProbabilityTerm,
     WhyNot,
     unit,
@@ -45,6 +49,8 @@ from mnemic.projections.view.block_results import edge_result, origin
 
 HISTORY_MAX = 100
 """Most events behind one block of an explanation."""
+MISSED_MAX = 10
+"""Most blocks of an explanation that were not returned."""
 
 
 class Case:
@@ -94,7 +100,12 @@ class Case:
 
 
 def explain(
-    space: SessionHandle, models: Models, identifier: str, block_id: str | None = None
+    space: SessionHandle,
+    models: Models,
+    identifier: str,
+    block_id: str | None = None,
+    *,
+    events: int = HISTORY_MAX,
 ) -> Explanation:
     """Return why the blocks of a decision were returned.
 
@@ -103,6 +114,10 @@ def explain(
         RecipeRetired: It was made by a recipe that this release no longer carries.
         FieldRefused: The block was not among those returned.
     """
+    if type(events) is not int or not 0 <= events <= HISTORY_MAX:
+        raise FieldRefused(
+            f"events must be from 0 to {HISTORY_MAX}, got {events!r}", field="events"
+        )
     case = Case(space, models, identifier)
     rows = list(enumerate(case.event.answer.rows))
     if block_id is not None:
@@ -117,6 +132,9 @@ def explain(
         decision_id=case.id,
         query=case.query,
         frame=case.event.frame,
+        top_k=case.event.top_k,
+        where=None if case.request is None else case.request.where,
+        asked_by=None if case.request is None else case.request.asked_by,
         policy_id=case.event.policy_id,
         recipe=case.event.recipe,
         version=case.event.read_version,
@@ -127,18 +145,63 @@ def explain(
         verdict=case.event.verdict,
         near=len(case.event.near) if case.event.retriever == "ann" else None,
         sealed=case.sealed,
-        blocks=tuple(_explained(case, place, row) for place, row in rows),
+        blocks=tuple(_explained(case, place, row, events) for place, row in rows),
+        missed=() if block_id is not None else _near_misses(case),
     )
 
 
-def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
+def _near_misses(case: Case) -> tuple[NearMiss, ...]:
+    """Return the best blocks that were scored and not returned, best first."""
+    least = min((row.score for row in case.event.answer.rows), default=None)
+    return tuple(
+        NearMiss(
+            block_id=case.view.id(number),
+            content=_content(case.view, number),
+            **_writer(case.view, number),
+            rank=rank,
+            score=unit(score),
+            margin=None if least is None else unit(least - score),
+            reason=reason,
+            contributions=contributions,
+        )
+        for rank, number, score, reason, contributions in islice(_excluded(case), MISSED_MAX)
+    )
+
+
+def _excluded(case: Case) -> Iterator[tuple[int, int, int, str, tuple[Contribution, ...]]]:
+    """Yield rank, number, score, reason and contributions of what was not returned, best first.
+
+    Of a sealed decision the record has the scores alone.
+    """
+    if case.ranking is None:
+        first = len(case.event.answer.rows) + 1
+        for rank, runner_up in enumerate(case.event.answer.runners_up, first):
+            yield rank, runner_up.block, runner_up.score, "sealed", ()
+        return
+    for place, reason in _choices(case)[0]:
+        if reason is not None:
+            row = case.ranking.row(place)
+            yield place + 1, row.block, row.score, reason, _contributions(case, row)
+
+
+def _content(view: View, number: int) -> str:
+    text = view.text(number)
+    return text.content if isinstance(text, BlockText) else placeholder(text)
+
+
+def _writer(view: View, number: int) -> dict[str, Any]:
+    """Return ``zone``, ``actor`` and ``author`` of a block."""
+    written = origin(view, number)
+    return {name: written[name] for name in ("zone", "actor", "author")}
+
+
+def _explained(case: Case, place: int, row: AnswerRow, events: int) -> BlockExplanation:
     view = case.view
-    text = view.text(row.block)
     among = None if case.ranking is None else case.ranking.place(row.block)
     edge = view.edge(row.block, row.via) if row.via >= 0 else None
     return BlockExplanation(
         block_id=view.id(row.block),
-        content=text.content if isinstance(text, BlockText) else placeholder(text),
+        content=_content(view, row.block),
         **origin(view, row.block),
         rank=place + 1,
         candidate_rank=None if among is None else among + 1,
@@ -151,8 +214,14 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
         probability_terms=_probability_terms(case, row),
         guaranteed=bool(view.promised(_one(row.block), case.frame.always_tags)[0]),
         edge=None if edge is None else edge_result(view, edge),
-        history=history.behind(case.space, view, view.id(row.block), limit=HISTORY_MAX),
+        history=_history(case, row.block, events),
     )
+
+
+def _history(case: Case, number: int, events: int) -> tuple[LogEntry, ...]:
+    if not events:
+        return ()
+    return history.behind(case.space, case.view, case.view.id(number), limit=events)
 
 
 def _parts(case: Case, row: AnswerRow) -> dict[str, int]:
@@ -260,7 +329,6 @@ def _by_search(case: Case, number: int) -> WhyNot:
     """Return how far an eligible block came in the search."""
     view, ranking, block = case.view, case.ranking, case.view.id(number)
     assert ranking is not None  # noqa: S101 - a sealed case ended before
-    assert case.request is not None  # noqa: S101 - likewise
     place = ranking.place(number)
     if place is None:
         match = ranking.matched(view, number)
@@ -272,13 +340,7 @@ def _by_search(case: Case, number: int) -> WhyNot:
             detail=_missed(view, match, case.models.recipe.searches, number)
             + _overlooked(case, number),
         )
-    recipe = case.models.recipe
-    limits = evolve(
-        recall_request.limits(case.request, case.frame, case.models),
-        heading=judged(view.policy, recipe, ranking).heading,
-    )
-    _, line = lines(view, recipe, ranking.passage)
-    choices = packing.choices(view.policy, ranking, limits, line)
+    choices, limits, line = _choices(case)
     reason = next(reason for each, reason in choices if each == place)
     row = ranking.row(place)
     detail, needed = _outranked(case, row, reason, limits, line=line)
@@ -292,6 +354,19 @@ def _by_search(case: Case, number: int) -> WhyNot:
         score_needed=None if needed is None else unit(needed),
         contributions=_contributions(case, row),
     )
+
+
+def _choices(case: Case) -> tuple[Iterator[tuple[int, str | None]], packing.Limits, Line]:
+    """Return every scored place with what excluded it, as ``packing.choices`` yields them."""
+    assert case.ranking is not None  # noqa: S101 - a sealed case has nothing to choose from
+    assert case.request is not None  # noqa: S101 - likewise
+    view, ranking, recipe = case.view, case.ranking, case.models.recipe
+    limits = evolve(
+        recall_request.limits(case.request, case.frame, case.models),
+        heading=judged(view.policy, recipe, ranking).heading,
+    )
+    _, line = lines(view, recipe, ranking.passage)
+    return packing.choices(view.policy, ranking, limits, line), limits, line
 
 
 def _missed(view: View, match: Match, searches: Sequence[str], number: int) -> str:

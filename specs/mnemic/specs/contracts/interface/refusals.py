@@ -183,6 +183,21 @@ REFUSED_CALLS: dict[str, tuple[str, str, Ask]] = {
         "timeline",
         lambda m, _: m.timeline(bins=0),
     ),
+    "list decisions by chance": (
+        "field-refused",
+        "decisions",
+        lambda m, _: m.decisions(order="random"),
+    ),
+    "follow a block to no point": (
+        "field-refused",
+        "trajectory",
+        lambda m, ids: m.trajectory(ids["gate"], points=1),
+    ),
+    "draw the surroundings of nothing": (
+        "field-refused",
+        "subgraph",
+        lambda m, _: m.subgraph([]),
+    ),
     "revert beyond the end": (
         "point-out-of-range",
         "revert",

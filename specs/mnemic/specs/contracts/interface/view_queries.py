@@ -31,6 +31,20 @@ VIEW_QUERIES: dict[str, tuple[str, Ask]] = {
     "the events behind a block": ("history", lambda v, its: v.history(of=its["gate"], limit=9)),
     "a range of the log": ("log", lambda v, _: v.log(after=2, limit=3)),
     "the timeline": ("timeline", lambda v, _: v.timeline(bins=2, after=-1, limit=2)),
+    "decisions, the worst first": (
+        "decisions",
+        lambda v, _: v.decisions(order="worst", outcome="none", limit=2),
+    ),
+    "the decisions that returned a block": (
+        "decisions",
+        lambda v, its: v.decisions(of=its["gate"], text="GATE", after=999),
+    ),
+    "a decision asked again": ("ask_again", lambda v, its: v.ask_again(its["decision"])),
+    "a block over time": ("trajectory", lambda v, its: v.trajectory(its["gate"], points=3)),
+    "what surrounds a block": (
+        "subgraph",
+        lambda v, its: v.subgraph([its["gate"], its["tea"]], hops=1, limit=3),
+    ),
     "the counts": ("status", lambda v, _: v.status()),
     "an answer": (
         "recall",
@@ -63,6 +77,7 @@ VIEW_QUERIES: dict[str, tuple[str, Ask]] = {
 ONLY_PAST = frozenset(
     {
         "an answer",
+        "a decision asked again",
         "an answer kept to some blocks",
         "an answer with ideas",
         "a probable answer",
