@@ -62,6 +62,11 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.DEVNULL"): "the same",
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.SubprocessError"): "the same",
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.run"): "the same",
+    ("adapters/mnemic/adapters/importers/memories/readers/letta.py", "subprocess"): (
+        "reads the commits of a repository with git: no shell, and no command that runs programs "
+        "which the repository names"
+    ),
+    ("adapters/mnemic/adapters/importers/memories/readers/letta.py", "subprocess.run"): "the same",
     ("specs/mnemic/specs/contracts/durability.py", "os.fork"): (
         "a contract for tests: a process of its own writes and is killed"
     ),
