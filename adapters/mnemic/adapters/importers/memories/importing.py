@@ -181,7 +181,7 @@ class _Import:
         return version
 
     def _learn(self, change: Learn | Revise, command: str) -> None:
-        lesson = {"source": SOURCE, "created_at": change.at, **change.lesson}
+        lesson: dict[str, Any] = {"source": SOURCE, "created_at": change.at, **change.lesson}
         if self.zone is not None:
             lesson["zone"] = self.zone
         result = self.memory.learn(**lesson, command_id=command)
