@@ -62,6 +62,16 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.DEVNULL"): "the same",
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.SubprocessError"): "the same",
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.run"): "the same",
+    ("adapters/mnemic/adapters/importers/memories/texts.py", "yaml"): (
+        "front matter, by the loader that makes plain values only"
+    ),
+    ("adapters/mnemic/adapters/importers/memories/texts.py", "yaml.safe_load"): "the same",
+    ("adapters/mnemic/adapters/importers/memories/texts.py", "yaml.YAMLError"): "the same",
+    ("adapters/mnemic/adapters/importers/memories/readers/letta.py", "subprocess"): (
+        "reads the commits of a repository with git: no shell, and no command that runs programs "
+        "which the repository names"
+    ),
+    ("adapters/mnemic/adapters/importers/memories/readers/letta.py", "subprocess.run"): "the same",
     ("specs/mnemic/specs/contracts/durability.py", "os.fork"): (
         "a contract for tests: a process of its own writes and is killed"
     ),

@@ -23,7 +23,7 @@ def _paths(module: str, functions: str) -> dict[str, str]:
 PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     "Remember": {
         **_paths("commands.ingest", "ingest"),
-        **_paths("commands.import_from", "import_from"),
+        **_paths("imports.import_from", "import_from"),
         **_paths("commands.blocks", "learn learn_many revise erase erase_space"),
     },
     "Ask": {
@@ -51,7 +51,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     "Experiment": _paths("commands.experiments", "what_if backtest policy"),
     "Transfer": {
         **_paths("commands.transfer", "receipt export import_ fork dump"),
-        **_paths("commands.import_from", "export_okf"),
+        **_paths("imports.import_from", "export_okf"),
     },
     "Back up": _paths("commands.stores", "backup restore salvage migrate"),
     "Maintain": {

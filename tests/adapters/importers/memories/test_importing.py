@@ -14,7 +14,7 @@ from mnemic.adapters.importers import InputRefused, InputUnreadable
 from mnemic.adapters.importers.memories import (
     KINDS,
     ImportReport,
-    Spool,
+    OrderedChanges,
     import_changes,
     kind_named,
     recognised,
@@ -38,11 +38,11 @@ def store() -> MemoryStore:
 def imported(
     store: MemoryStore, kind: str, path: Path, **mapping: str
 ) -> tuple[ImportReport, SyncMemory]:
-    with Spool() as spool:
-        spool.fill(kind_named(kind).read(path, Options(mapping=mapping)))
-        clock = ImportClock(instant("first", spool.first), ManualClock(NOW_US))
+    with OrderedChanges() as ordered:
+        ordered.fill(kind_named(kind).read(path, Options(mapping=mapping)))
+        clock = ImportClock(instant("first", ordered.first), ManualClock(NOW_US))
         memory = SyncMemory.open(store, clock=clock, actor=f"import-{kind}")
-        return import_changes(memory, spool, kind=kind, clock=clock), memory
+        return import_changes(memory, ordered, kind=kind, clock=clock), memory
 
 
 def contents(memory: Any, **of: Any) -> set[str]:
@@ -149,8 +149,8 @@ def test_a_damaged_database_is_refused(history: Path, damage: str) -> None:
     history.write_bytes(
         data[:-1] if is_cut else data[:middle] + b"\xff" * 9_000 + data[middle + 9_000 :]
     )
-    with Spool() as spool, pytest.raises(InputRefused, match=damage):
-        spool.fill(kind_named("mem0").read(history, Options()))
+    with OrderedChanges() as ordered, pytest.raises(InputRefused, match=damage):
+        ordered.fill(kind_named("mem0").read(history, Options()))
 
 
 def test_another_schema_is_refused_by_name(tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ def test_bytes_of_any_other_kind_are_refused_or_left(
 ) -> None:
     path = tmp_path / "bytes"
     path.write_bytes(data)
-    with Spool() as spool:
+    with OrderedChanges() as ordered:
         with suppress(InputRefused, InputUnreadable):
-            spool.fill(kind_named(kind).read(path, Options()))
-        assert len(spool) == 0
+            ordered.fill(kind_named(kind).read(path, Options()))
+        assert len(ordered) == 0
 
 
 def test_a_kind_that_is_not_known_is_refused() -> None:

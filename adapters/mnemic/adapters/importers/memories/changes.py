@@ -1,4 +1,4 @@
-"""Changes of a memory, as readers find them in a source and as the spool stores them."""
+"""Changes of a memory, as readers find them in a source."""
 
 from __future__ import annotations
 

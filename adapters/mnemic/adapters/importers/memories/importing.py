@@ -15,8 +15,8 @@ from typing import Any, Final
 from attrs import asdict, define, field
 
 from mnemic.adapters.importers.memories.changes import Change, Connect, Forget, Learn, Revise
+from mnemic.adapters.importers.memories.ordered_changes import OrderedChanges
 from mnemic.adapters.importers.memories.recorded_times import ImportClock
-from mnemic.adapters.importers.memories.spool import Spool
 from mnemic.adapters.importers.parsed_items import SOURCE, InputRefused
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import BlockNotActive, FieldRefused, Refused
@@ -58,7 +58,7 @@ class ImportReport:
 
 def import_changes(
     memory: SyncMemory,
-    spool: Spool,
+    ordered: OrderedChanges,
     *,
     kind: str,
     clock: ImportClock,
@@ -69,7 +69,7 @@ def import_changes(
 
     Args:
         memory: Opened with *clock* and the actor ``import:KIND``.
-        spool: The whole source.
+        ordered: The whole source.
         kind: The name of its kind.
         clock: Gives the times that events are recorded at.
         zone: Trust zone of everything; None: that of the source ``ingest``.
@@ -78,14 +78,14 @@ def import_changes(
     for entry in memory.history(limit=1):
         clock.not_before(instant("recorded_at", entry.recorded_at) or 0)
     return _Import(
-        memory=memory, spool=spool, kind=kind, clock=clock, zone=zone, progress=progress
+        memory=memory, ordered=ordered, kind=kind, clock=clock, zone=zone, progress=progress
     ).run()
 
 
 @define(kw_only=True)
 class _Import:
     memory: SyncMemory
-    spool: Spool
+    ordered: OrderedChanges
     kind: str
     clock: ImportClock
     zone: str | None
@@ -98,24 +98,24 @@ class _Import:
         self.report = ImportReport(kind=self.kind)
 
     def run(self) -> ImportReport:
-        report, spool = self.report, self.spool
+        report, ordered = self.report, self.ordered
         later: list[int] = []
-        for place, change in enumerate(spool):
+        for place, change in enumerate(ordered):
             if isinstance(change, Connect) and not self._has_ends(change):
                 later.append(place)  # an end of it comes later, or never
                 continue
             self._try(change)
             if self.progress is not None:
-                self.progress(place + 1, len(spool))
+                self.progress(place + 1, len(ordered))
         if later:
             waiting = frozenset(later)
-            for place, change in enumerate(spool):
+            for place, change in enumerate(ordered):
                 if place in waiting:
                     self._try(change)
         report.in_future = self.clock.in_future
         report.left = [
-            {"what": what, "why": why, "count": count, "places": spool.left_at[what, why]}
-            for (what, why), count in spool.left.items()
+            {"what": what, "why": why, "count": count, "places": ordered.left_at[what, why]}
+            for (what, why), count in ordered.left.items()
         ]
         report.version = self.memory.status().version
         return report
@@ -181,7 +181,7 @@ class _Import:
         return version
 
     def _learn(self, change: Learn | Revise, command: str) -> None:
-        lesson = {"source": SOURCE, "created_at": change.at, **change.lesson}
+        lesson: dict[str, Any] = {"source": SOURCE, "created_at": change.at, **change.lesson}
         if self.zone is not None:
             lesson["zone"] = self.zone
         result = self.memory.learn(**lesson, command_id=command)
@@ -211,7 +211,7 @@ class _Import:
             self._note(change.key, result.block_id)
 
     def _note(self, key: str, block: str) -> None:
-        if key in self.spool.referred:
+        if key in self.ordered.referred:
             self.blocks[key] = block
 
     def _block(self, key: str) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from mnemic.adapters.importers.parsed_items import InputRefused, InputUnreadable
@@ -15,19 +13,12 @@ LINE_MAX: Final = 64 * 2**20
 """Bytes of one line."""
 
 
-def needed(module: str) -> ModuleType:
-    """Return a module of the extra ``importers``.
-
-    Raises:
-        InputRefused: It is not installed.
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise InputRefused(
-            f"this kind of source needs the package {module}",
-            recovery="Install it: pip install 'mnemic[importers]'.",
-        ) from error
+def missing(package: str) -> InputRefused:
+    """Return the refusal of a source that needs a package of the extra ``importers``."""
+    return InputRefused(
+        f"this kind of source needs the package {package}",
+        recovery="Install it: pip install 'mnemic[importers]'.",
+    )
 
 
 def json_items(path: Path, prefix: str = "item") -> Iterator[tuple[str, Any]]:
@@ -39,9 +30,13 @@ def json_items(path: Path, prefix: str = "item") -> Iterator[tuple[str, Any]]:
 
     Raises:
         InputUnreadable: The file cannot be read.
-        InputRefused: It is not JSON, or is cut off; the items before were yielded.
+        InputRefused: It is not JSON, or is cut off; the items before were yielded. Or ijson is not
+            installed.
     """
-    ijson = needed("ijson")
+    try:
+        import ijson
+    except ImportError as error:
+        raise missing("ijson") from error
     count = 0
     try:
         with path.open("rb") as file:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 from attrs import frozen
 
 from mnemic.adapters.importers.memories.changes import Reader
+from mnemic.adapters.importers.memories.readers import (
+    chats,
+    elfmem,
+    graphiti,
+    langgraph,
+    letta,
+    mapped,
+    markdown_folders,
+    mem0,
+    server_memory,
+    vestige,
+)
 from mnemic.adapters.importers.memories.tables import table_columns
 from mnemic.adapters.importers.parsed_items import InputRefused
 
@@ -27,15 +38,7 @@ class Kind:
     """What to name, in a phrase."""
     mapped: str
     """What becomes of it, in a sentence."""
-    module: str
-    function: str = "read"
-
-    @property
-    def read(self) -> Reader:
-        """The reader, imported when it is needed."""
-        package = "mnemic.adapters.importers.memories.readers"
-        found: Reader = getattr(import_module(f"{package}.{self.module}"), self.function)
-        return found
+    read: Reader
 
 
 _KINDS: Final = (
@@ -43,93 +46,85 @@ _KINDS: Final = (
         name="mem0",
         what="history.db, the JSON of get_all(), or a folder with both",
         mapped="ADD, UPDATE and DELETE become learn, revise and forget, at their times.",
-        module="mem0",
+        read=mem0.read,
     ),
     Kind(
         name="server-memory",
         what="memory.jsonl of the MCP server memory",
         mapped="Entities and observations become blocks, relations edges.",
-        module="server_memory",
+        read=server_memory.read,
     ),
     Kind(
         name="langgraph",
         what="the SQLite file of a SqliteStore",
         mapped="Items become blocks, with namespace and key as metadata.",
-        module="langgraph",
+        read=langgraph.read,
     ),
     Kind(
         name="letta",
         what="an agent file (.af)",
         mapped="Memory blocks and messages become blocks.",
-        module="letta",
-        function="read_agent_file",
+        read=letta.read_agent_file,
     ),
     Kind(
         name="memfs",
         what="a git repository of Markdown",
         mapped="A file becomes a block, each commit a revision at its time.",
-        module="letta",
-        function="read_memfs",
+        read=letta.read_memfs,
     ),
     Kind(
         name="claude",
         what="conversations.json or memories.json, or the folder with both",
         mapped="Messages become blocks at their times.",
-        module="chats",
-        function="read_claude",
+        read=chats.read_claude,
     ),
     Kind(
         name="chatgpt",
         what="conversations.json, or its folder",
         mapped="Messages that are shown become blocks at their times.",
-        module="chats",
-        function="read_chatgpt",
+        read=chats.read_chatgpt,
     ),
     Kind(
         name="elfmem",
         what="its .db file, or the folder of its files",
         mapped="Blocks with tags and confidence, edges with weight; archived ones are forgotten.",
-        module="elfmem",
+        read=elfmem.read,
     ),
     Kind(
         name="vestige",
         what="its SQLite file",
         mapped="Nodes become blocks with their valid time, connections edges.",
-        module="vestige",
+        read=vestige.read,
     ),
     Kind(
         name="graphiti",
         what="nodes and edges as JSON lines",
         mapped="Episodes, entities and facts become blocks; facts have their valid time.",
-        module="graphiti",
+        read=graphiti.read,
     ),
     Kind(
         name="obsidian",
         what="the folder of a vault",
         mapped="Pages become blocks, links edges.",
-        module="pages",
-        function="read_obsidian",
+        read=markdown_folders.read_obsidian,
     ),
     Kind(
         name="okf",
         what="the folder of a bundle of the Open Knowledge Format",
         mapped="Documents become blocks with their type, links edges.",
-        module="pages",
-        function="read_okf",
+        read=markdown_folders.read_okf,
     ),
     Kind(
         name="csv",
         what="a CSV file, with --map content=COLUMN",
         mapped="Rows become blocks.",
-        module="mapped",
-        function="read_csv",
+        read=mapped.read_csv,
     ),
     Kind(
         name="jsonl",
         what="JSON lines, with --map content=KEY",
         mapped="Objects become blocks.",
-        module="mapped",
-        function="read_jsonl",
+        read=mapped.read_jsonl,
     ),
 )
 KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _KINDS}

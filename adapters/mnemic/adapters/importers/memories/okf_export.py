@@ -14,8 +14,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Final
 
-from mnemic.adapters.importers.memories.json_items import needed
-from mnemic.adapters.importers.memories.texts import RELATED
+from mnemic.adapters.importers.memories.texts import RELATED, written_front_matter
 from mnemic.adapters.importers.parsed_items import InputRefused
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.kernel.model.identity import BlockId
@@ -87,7 +86,7 @@ def _page(block: Block, edges: Sequence[Edge], pages: Mapping[BlockId, str]) -> 
         "mnemic": {"id": block.id, "zone": block.zone, "confidence": block.confidence},
     }
     given = {key: value for key, value in about.items() if value}
-    front = needed("yaml").safe_dump(given, sort_keys=False, allow_unicode=True, width=1_000)
+    front = written_front_matter(given)
     ends = (
         (edge.relation, pages.get(edge.target_id)) for edge in edges if edge.source_id == block.id
     )

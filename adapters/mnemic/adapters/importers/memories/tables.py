@@ -24,6 +24,11 @@ class Tables:
         self._path = path
         self._connection = connection
 
+    def names(self) -> list[str]:
+        """Return the names of the tables."""
+        rows = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return [name for (name,) in rows.fetchall()]
+
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the names of a table's columns; none if there is no such table."""
         try:
@@ -127,9 +132,6 @@ def table_columns(path: Path) -> Mapping[str, frozenset[str]]:
         if not is_sqlite(path):
             return {}
         with tables(path) as found:
-            names = found._connection.execute(  # noqa: SLF001 - of this module
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-            ).fetchall()
-            return {name: frozenset(found.columns(name)) for (name,) in names}
+            return {name: frozenset(found.columns(name)) for name in found.names()}
     except (sqlite3.Error, InputRefused):
         return {}

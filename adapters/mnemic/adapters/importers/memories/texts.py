@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from mnemic.adapters.importers.memories.json_items import needed
+from mnemic.adapters.importers.memories.json_items import missing
 from mnemic.adapters.importers.parsed_items import InputRefused, InputUnreadable
 from mnemic.adapters.importers.passages import ATOM_SIZE, Piece, sentences
 
@@ -64,7 +64,7 @@ def front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     )
     if lines[0].rstrip() != "---" or end is None:
         return {}, text.strip()
-    yaml = needed("yaml")
+    yaml = _yaml()
     try:
         found = yaml.safe_load("\n".join(lines[1:end]))
     except yaml.YAMLError as error:
@@ -77,6 +77,20 @@ def front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     if not isinstance(found, dict):
         return {}, text.strip()
     return {str(key): value for key, value in found.items()}, "\n".join(lines[end + 1 :]).strip()
+
+
+def written_front_matter(about: Mapping[str, Any]) -> str:
+    """Return the YAML of a front matter, without its rules."""
+    found: str = _yaml().safe_dump(dict(about), sort_keys=False, allow_unicode=True, width=1_000)
+    return found
+
+
+def _yaml() -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise missing("PyYAML") from error
+    return yaml
 
 
 def parts(text: str) -> Iterator[str]:

@@ -60,7 +60,7 @@ def _claude_conversation(place: str, given: Mapping[str, Any]) -> Iterator[Found
             said,
             thread,
             key=str(each.get("uuid") or here),
-            role=_ROLES.get(each.get("sender")),
+            role=_ROLES.get(str(each.get("sender"))),
             at=moment(each.get("created_at")),
         )
 

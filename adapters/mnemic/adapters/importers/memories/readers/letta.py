@@ -134,7 +134,7 @@ def _changed(
     if size > FILE_MAX:
         yield Left(place=place, what="version of a file", why="it is too long for a page")
         return
-    text = decoded(place, _git_bytes(path, "show", f"{commit}:{name}"))
+    text = decoded(place, _git_bytes(path, "cat-file", "blob", f"{commit}:{name}"))
     about, body = front_matter(place, text)
     if not body:
         yield Left(place=place, what="version of a file", why="it has no text")
@@ -156,11 +156,12 @@ def _git(path: Path, *arguments: str) -> str:
 
 
 def _git_bytes(path: Path, *arguments: str) -> bytes:
+    # Only commands that run no program that the repository's own settings name.
     git = which("git")
     if git is None:
         raise InputRefused("git is not installed", recovery="Install git: it reads the commits.")
     ran = subprocess.run(  # noqa: S603 - no shell, and fixed arguments
-        [git, "-C", str(path), "-c", "core.quotePath=false", *arguments],
+        [git, "-C", str(path), "-c", "core.fsmonitor=false", "--no-pager", *arguments],
         capture_output=True,
         check=False,
     )

@@ -34,7 +34,7 @@ _UNTIMED: Final = 2**62
 """Sorts what has no time behind all that has one, in the order of the source."""
 
 
-class Spool:
+class OrderedChanges:
     """Changes in a temporary file, for a ``with`` block."""
 
     def __init__(self) -> None:

@@ -54,7 +54,7 @@ def import_from(
         dry_run: Import into a temporary memory, report, and write nothing.
         run: The invocation.
     """
-    from mnemic.adapters.importers.memories import Spool, import_changes, kind_named
+    from mnemic.adapters.importers.memories import OrderedChanges, import_changes, kind_named
     from mnemic.adapters.importers.memories.changes import Options
     from mnemic.adapters.importers.memories.recorded_times import ImportClock
     from mnemic.kernel.timestamps import instant
@@ -62,12 +62,12 @@ def import_from(
     source = kind_named(kind)
     run = evolve(run, actor=run.actor or f"import-{source.name}")
     options = Options(mapping=_mapping(mapping))
-    with Spool() as spool, run.progress("importing") as progress:
-        spool.fill(source.read(path, options))
-        clock = ImportClock(instant("first", spool.first))
+    with OrderedChanges() as ordered, run.progress("importing") as progress:
+        ordered.fill(source.read(path, options))
+        clock = ImportClock(instant("first", ordered.first))
         with _memory(run, clock, dry_run=dry_run) as memory:
             report = import_changes(
-                memory, spool, kind=source.name, clock=clock, zone=zone, progress=progress
+                memory, ordered, kind=source.name, clock=clock, zone=zone, progress=progress
             )
             if consolidate and not dry_run:
                 clock.move(None)

@@ -1,0 +1,1 @@
+"""The commands that move memories from and to other systems."""
