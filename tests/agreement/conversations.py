@@ -188,6 +188,10 @@ def filters() -> st.SearchStrategy[dict[str, Any]]:
             {"since": "2023-05-06T00:00:00+00:00"},
             {"until": "2023-05-06T02:00:00+00:00", "author": ["Ann", "Ben Hale"]},
             {"metadata": {"room": 2}},
+            {"range": {"metadata": {"room": {"from": 2}}}, "not": {"author": ["Ann"]}},
+            {"range": {"confidence": {"from": 0.5, "to": 0.8}}},
+            {"any": [{"tags": ["a"]}, {"thread": ["porch"]}, {"user": ["Ann"]}]},
+            {"all": [{"not": {"since": "2023-05-06T00:00:00+00:00"}}, {"thread": ["porch"]}]},
         )
     )
 

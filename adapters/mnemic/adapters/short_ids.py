@@ -36,8 +36,10 @@ def full_id(known: Queries, given: str) -> str:
     Raises:
         BlockNotFound, IdAmbiguous: See ``completed``.
     """
-    start = _bare(given)
-    return start if len(start) >= BLOCK_ID_LENGTH else completed(given, all_ids(known))
+    from mnemic.adapters.inprocess.queries import known_ids
+
+    start = bare(given)
+    return start if len(start) >= BLOCK_ID_LENGTH else completed(given, known_ids(known, start))
 
 
 def all_ids(known: Queries) -> list[BlockId]:
@@ -52,13 +54,13 @@ def completed(given: str, ids: Sequence[BlockId]) -> str:
 
     Args:
         given: A whole id, or at least the first 8 of its 16 characters, optionally in brackets.
-        ids: All ids, sorted.
+        ids: All ids, or those that begin so, sorted.
 
     Raises:
         BlockNotFound: No block has such an id. This is not checked for a whole id.
         IdAmbiguous: Several blocks have such an id.
     """
-    start = _bare(given)
+    start = bare(given)
     if len(start) >= BLOCK_ID_LENGTH:
         return start
     if len(start) < SHORT_LENGTH:
@@ -79,5 +81,6 @@ def completed(given: str, ids: Sequence[BlockId]) -> str:
     return found[0]
 
 
-def _bare(given: str) -> str:
+def bare(given: str) -> str:
+    """Return a short id as ids are written: lower case, without brackets."""
     return given.strip("[]… ").lower()

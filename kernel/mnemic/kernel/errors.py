@@ -125,6 +125,16 @@ class FieldRefused(Refused):
     default_recovery = "Correct the named field and repeat the command."
 
 
+class BatchRefused(Refused):
+    """Every item of a batch was refused.
+
+    The fact ``refused`` has position, code, detail and recovery of each.
+    """
+
+    code = "batch-refused"
+    default_recovery = "Correct the items and repeat the command. Nothing was written."
+
+
 class IdCollision(Refused):
     code = "id-collision"
     status = 409

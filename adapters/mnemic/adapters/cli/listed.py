@@ -45,7 +45,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
         **_paths("commands.history", "timeline diff"),
     },
     "Experiment": _paths("commands.experiments", "what_if backtest policy"),
-    "Transfer": _paths("commands.transfer", "receipt export import_ fork"),
+    "Transfer": _paths("commands.transfer", "receipt export import_ fork dump"),
     "Back up": _paths("commands.stores", "backup restore salvage migrate"),
     "Maintain": {
         **_paths("commands.upkeep", "consolidate verify checkpoints"),

@@ -28,7 +28,7 @@ from mnemic.adapters.client.server import (
 from mnemic.adapters.client.session import ClientSession, arguments_given
 from mnemic.adapters.client.sse import Progress
 from mnemic.adapters.client.subscription import EventSubscription
-from mnemic.adapters.client.time_points import Date, Point, point_named
+from mnemic.adapters.client.time_points import Date, Day, Point, point_named
 from mnemic.adapters.client.transfer import (
     Download,
     check_own,
@@ -39,8 +39,10 @@ from mnemic.adapters.client.transfer import (
 )
 from mnemic.adapters.client.translation import embedder_name
 from mnemic.adapters.embedders.shipped import EmbedderName
+from mnemic.adapters.inprocess.dumps import AsyncDumps
 from mnemic.adapters.inprocess.facade import AsyncFacade, MemoryTable, ViewTable
 from mnemic.adapters.inprocess.operations.guide import Guided
+from mnemic.adapters.inprocess.view import view_in_words
 from mnemic.adapters.remote.calls import Call
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.kernel.errors import Closed, MnemicError
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-class _Asking(AsyncFacade):
+class _Asking(AsyncDumps, AsyncFacade):
     """Base of classes whose operations are requests to a server."""
 
     def __init__(
@@ -91,10 +93,14 @@ class View(_Asking, ViewTable, of=inprocess.SyncView):
     ) -> None:
         super().__init__(client_session, connection)
         self._point = point.fixed(status)
+        self._recorded_at = status.recorded_at
         self.version = status.version
         """The version of the view."""
         self.hour = status.hour
         """The active hours decay is evaluated at."""
+
+    def __repr__(self) -> str:
+        return view_in_words(self, self._client_session.space, self._recorded_at)
 
     async def ask(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Call an operation as of this point."""
@@ -280,7 +286,7 @@ class Memory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
         *,
         hour: float | None = None,
         version: int | None = None,
-        at: Date = None,
+        at: Day = None,
         decision: str | None = None,
         now: Date = None,
     ) -> View:
@@ -293,6 +299,10 @@ class Memory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
         return View(
             self._client_session, self._connection, point, await self._make(point.call("status"))
         )
+
+    async def _at_one_version(self) -> View:
+        status = await self.status()
+        return await self.as_of(version=status.version)
 
     def events(self, *, after: int = -1) -> AsyncGenerator[LogEntry]:
         """Yield the events of the log as they happen. See ``SyncMemory.events``."""

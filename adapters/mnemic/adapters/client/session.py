@@ -20,14 +20,17 @@ from typing import Any, Final
 from mnemic.adapters.client.answers import Answer, result_in
 from mnemic.adapters.client.requests import Request, header_value, request_of, space_path
 from mnemic.adapters.client.server import Server, ServerUnreachable
-from mnemic.adapters.client.translation import policies_by_name
+from mnemic.adapters.client.time_points import resolved
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
+from mnemic.adapters.inprocess.operations.experiments import policies_by_name
 from mnemic.adapters.remote.calls import Call
 from mnemic.kernel.errors import FieldRefused, MnemicError, SessionState
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.ports import Entropy
 from mnemic.kernel.results import Status
 
+POINTS: Final = frozenset({"after", "at", "before"})
+"""Arguments that may be points in time. A number among them is a version."""
 SESSIONS: Final = frozenset({"start_session", "end_session"})
 COMMAND_BYTES: Final = 8
 
@@ -79,6 +82,8 @@ class ClientSession:
                 )
         if "policies" in given:
             given["policies"] = policies_by_name(given["policies"])
+        for name in POINTS & given.keys():
+            given[name] = resolved(name, given[name])
         if spec.repeatable and command_id is None and self.server.retries:
             command_id = self._entropy.token(COMMAND_BYTES).hex()
         return Call(operation=operation, arguments=given, command_id=command_id)

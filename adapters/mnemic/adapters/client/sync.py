@@ -21,7 +21,7 @@ from mnemic.adapters.client.server import (
 from mnemic.adapters.client.session import ClientSession, arguments_given
 from mnemic.adapters.client.sse import Progress
 from mnemic.adapters.client.subscription import EventSubscription
-from mnemic.adapters.client.time_points import Date, Point, point_named
+from mnemic.adapters.client.time_points import Date, Day, Point, point_named
 from mnemic.adapters.client.transfer import (
     Download,
     check_own,
@@ -32,8 +32,10 @@ from mnemic.adapters.client.transfer import (
 )
 from mnemic.adapters.client.translation import embedder_name
 from mnemic.adapters.embedders.shipped import EmbedderName
+from mnemic.adapters.inprocess.dumps import SyncDumps
 from mnemic.adapters.inprocess.facade import MemoryTable, SyncFacade, ViewTable
 from mnemic.adapters.inprocess.operations.guide import Guided
+from mnemic.adapters.inprocess.view import view_in_words
 from mnemic.adapters.remote.calls import Call
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.kernel.errors import MnemicError
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-class _Asking(SyncFacade):
+class _Asking(SyncDumps, SyncFacade):
     """Base of classes whose operations are requests to a server."""
 
     def __init__(self, client_session: ClientSession, connection: Connection) -> None:
@@ -78,10 +80,14 @@ class SyncView(_Asking, ViewTable, of=inprocess.SyncView):
     ) -> None:
         super().__init__(client_session, connection)
         self._point = point.fixed(status)
+        self._recorded_at = status.recorded_at
         self.version = status.version
         """The version of the view."""
         self.hour = status.hour
         """The active hours decay is evaluated at."""
+
+    def __repr__(self) -> str:
+        return view_in_words(self, self._client_session.space, self._recorded_at)
 
     def ask(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Call an operation as of this point."""
@@ -296,7 +302,7 @@ class SyncMemory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
         *,
         hour: float | None = None,
         version: int | None = None,
-        at: Date = None,
+        at: Day = None,
         decision: str | None = None,
         now: Date = None,
     ) -> SyncView:
@@ -309,6 +315,10 @@ class SyncMemory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
         return SyncView(
             self._client_session, self._connection, point, self._make(point.call("status"))
         )
+
+    def _at_one_version(self) -> SyncView:
+        status = self.status()
+        return self.as_of(version=status.version)
 
     def events(self, *, after: int = -1) -> Generator[LogEntry]:
         """Yield the events of the log as they happen, past ones first. It does not end.

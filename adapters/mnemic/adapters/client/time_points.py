@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from attrs import frozen
 
 from mnemic.adapters.remote.calls import Call
 from mnemic.adapters.remote.documents import spoken
+from mnemic.adapters.system.days import day_or_instant, is_day
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.results import Status
+from mnemic.kernel.timestamps import iso
 
 Date = str | datetime | None
+Day = str | date | None
 
 
 @frozen(kw_only=True)
@@ -40,11 +43,23 @@ class Point:
         return self  # a version and a decision are fixed by themselves
 
 
+def resolved(name: str, point: object) -> object:
+    """Return a point as a server takes it: a day as its end in the time zone of this process.
+
+    Raises:
+        FieldRefused: Its time zone is not known here.
+    """
+    if not is_day(point) or (isinstance(point, str) and point.strip().isdigit()):
+        return point  # a text of digits is a version where versions are points
+    found = day_or_instant(name, point)
+    return None if found is None else iso(found)
+
+
 def point_named(
     *,
     hour: float | None = None,
     version: int | None = None,
-    at: Date = None,
+    at: Day = None,
     decision: str | None = None,
     now: Date = None,
 ) -> Point:
@@ -57,7 +72,7 @@ def point_named(
     words = {
         "hour": None if hour is None else repr(hour),
         "version": None if version is None else repr(version),
-        "at": None if at is None else str(spoken(at)),
+        "at": None if at is None else str(spoken(resolved("at", at))),
         "decision": decision,
     }
     named = [f"{kind}:{word}" for kind, word in words.items() if word is not None]

@@ -27,6 +27,7 @@ import attrs
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.policy.ranges import COUNT_MAX
+from mnemic.kernel.results import Result
 
 TEXT_LENGTH_MAX = COUNT_MAX
 """In characters. A policy may not allow more for a content."""
@@ -102,9 +103,11 @@ def checked_argument(name: str, value: Any) -> Any:
 def listed(value: Any) -> Any:
     """Return an iterable as a list of at most one entry more than the limit.
 
-    Texts, lists, objects, classes and value classes of mnemic are returned as they are.
+    Texts, lists, objects, classes, results and value classes of mnemic are returned as they are.
     """
-    if isinstance(value, (str, bytes, bytearray, type, *MANY)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes, bytearray, type, Result, *MANY)) or not isinstance(
+        value, Iterable
+    ):
         return value
     try:
         source = iter(value)

@@ -22,6 +22,7 @@ from anyio import to_thread
 
 from mnemic.adapters.inprocess.facade import AsyncFacade, MemoryTable, ViewTable
 from mnemic.adapters.inprocess.operations.guide import Guided
+from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.system.forks import OpeningProcess
@@ -174,10 +175,21 @@ def _unbound_operation(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, 
     return operation
 
 
-class View(_Threaded, ViewTable, of=SyncView):
+class _Dumping(_Threaded):
+    """Dumps, each made on a worker thread in one go."""
+
+    to_markdown = _operation(Queries.to_markdown)
+    to_jsonl = _operation(Queries.to_jsonl)
+    to_csv = _operation(Queries.to_csv)
+
+
+class View(_Dumping, ViewTable, of=SyncView):
     """The memory as it was. See ``SyncView``."""
 
     _behind: SyncView
+
+    def __repr__(self) -> str:
+        return repr(self._behind).replace(SyncView.__name__, View.__name__, 1)
 
     @property
     def version(self) -> int:
@@ -190,7 +202,7 @@ class View(_Threaded, ViewTable, of=SyncView):
         return self._behind.hour
 
 
-class Memory(_Threaded, MemoryTable, Guided, of=SyncMemory):
+class Memory(_Dumping, MemoryTable, Guided, of=SyncMemory):
     """One space of memory for async hosts. ``async with Memory.open(path) as memory: ...``.
 
     The arguments of ``open`` are those of ``SyncMemory.open``. It is one session handle on the

@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mnemic.adapters.inprocess.dumps import SyncDumps
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.time_points import NOW, Point, view_of_point
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.results import ResultList
 from mnemic.projections.listing import blocks
 from mnemic.projections.view import View, as_of
 from mnemic.projections.view.block_results import block_result, find
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 
-class Queries(ABC):
+class Queries(SyncDumps, ABC):
     """Read-only queries over one space at one point."""
 
     _space: SessionHandle
@@ -52,9 +54,9 @@ class Queries(ABC):
         view = self._view()
         return block_result(view, find(view, block_id))
 
-    def _ids(self) -> list[BlockId]:
-        """Return the id of every block, sorted."""
-        return blocks.ids(self._view())
+    def _ids(self, start: str) -> list[BlockId]:
+        """Return the id of every block whose id begins with *start*, sorted."""
+        return blocks.ids(self._view(), start)
 
     def _embedder(self) -> EmbedderIdentity | None:
         """Return the embedder in force, as the log names it."""
@@ -96,23 +98,23 @@ class Queries(ABC):
         )
 
     @operation("GET ./blocks/{block_id}/edges", "Edges")
-    def edges(self, block_id: str) -> tuple[Edge, ...]:
+    def edges(self, block_id: str) -> ResultList[Edge]:
         """Return the edges of a block, strongest now first.
 
         Raises:
             BlockNotFound: It was not learned by now.
         """
-        return blocks.edges(self._view(), block_id)
+        return ResultList(blocks.edges(self._view(), block_id))
 
     @operation("GET ./near-duplicates", "Blocks")
-    def near_duplicates(self) -> tuple[tuple[Block, Block, float], ...]:
+    def near_duplicates(self) -> ResultList[tuple[Block, Block, float]]:
         """Return the recorded near-duplicate pairs of active blocks, and their cosine."""
-        return blocks.near_duplicates(self._view())
+        return ResultList(blocks.near_duplicates(self._view()))
 
     @operation("GET ./edges/pending", "Edges")
-    def pending_connections(self) -> tuple[Edge, ...]:
+    def pending_connections(self) -> ResultList[Edge]:
         """Return the connections that wait under the degree cap, oldest first."""
-        return blocks.pending_connections(self._view())
+        return ResultList(blocks.pending_connections(self._view()))
 
     @operation("GET ./compositions/{composition_id}", "Compositions")
     def composition(self, composition_id: str) -> Composition:
@@ -126,7 +128,7 @@ class Queries(ABC):
         return compositions.composition(self._view(), composition_id)
 
     @operation("GET ./compositions", "Compositions")
-    def ledger(self, *, of: str | None = None, limit: int = 10) -> tuple[Composition, ...]:
+    def ledger(self, *, of: str | None = None, limit: int = 10) -> ResultList[Composition]:
         """Return the latest compositions, or those that one block is a member of.
 
         Args:
@@ -138,10 +140,10 @@ class Queries(ABC):
         """
         from mnemic.projections.listing import compositions
 
-        return compositions.listed(self._view(), block=of, limit=limit)
+        return ResultList(compositions.listed(self._view(), block=of, limit=limit))
 
     @operation("GET ./blocks/{block_id}/composed-with", "Compositions")
-    def composed_with(self, block_id: str, *, limit: int = 10) -> tuple[ComposedNeighbour, ...]:
+    def composed_with(self, block_id: str, *, limit: int = 10) -> ResultList[ComposedNeighbour]:
         """Return the blocks that a block was composed with, most often first.
 
         Args:
@@ -153,10 +155,10 @@ class Queries(ABC):
         """
         from mnemic.projections.listing import compositions
 
-        return compositions.neighbours(self._view(), block_id, limit=limit)
+        return ResultList(compositions.neighbours(self._view(), block_id, limit=limit))
 
     @operation("GET ./blocks/{block_id}/analogies", "Compositions")
-    def analogies(self, block_id: str, *, limit: int = 10) -> tuple[Analogy, ...]:
+    def analogies(self, block_id: str, *, limit: int = 10) -> ResultList[Analogy]:
         """Return the blocks with relations like this one's and different content.
 
         Args:
@@ -169,7 +171,7 @@ class Queries(ABC):
         """
         from mnemic.projections.listing import analogies
 
-        return analogies.analogies(self._view(), block_id, limit=limit)
+        return ResultList(analogies.analogies(self._view(), block_id, limit=limit))
 
     @operation("GET ./blocks/{block_id}/compare/{other_id}", "Compositions")
     def compare(self, block_id: str, other_id: str) -> Analogy:
@@ -309,7 +311,7 @@ class Queries(ABC):
         return blocks.status(self._view(), self._space.log.name)
 
     @operation("GET ./history", "The past")
-    def history(self, *, of: str | None = None, limit: int = 100) -> tuple[LogEntry, ...]:
+    def history(self, *, of: str | None = None, limit: int = 100) -> ResultList[LogEntry]:
         """Return the last events, or those of one block, in order.
 
         Args:
@@ -323,22 +325,22 @@ class Queries(ABC):
 
         view = self._view()
         if of is not None:
-            return history.behind(self._space, view, of, limit=limit)
-        return history.latest(self._space, view.version, limit=limit)
+            return ResultList(history.behind(self._space, view, of, limit=limit))
+        return ResultList(history.latest(self._space, view.version, limit=limit))
 
     @operation("GET ./log", "The past")
-    def log(self, *, after: int = -1, limit: int = 100) -> tuple[LogEntry, ...]:
+    def log(self, *, after: int = -1, limit: int = 100) -> ResultList[LogEntry]:
         """Return up to *limit* events after version *after*, in order."""
         from mnemic.adapters.inprocess import history
 
         upto = self._view().version
         found = history.entries(self._space, after=after, limit=limit)
-        return tuple(entry for entry in found if entry.version <= upto)
+        return ResultList(entry for entry in found if entry.version <= upto)
 
 
-def known_ids(known: Queries) -> list[BlockId]:
-    """Return the id of every block in *known*, sorted, for interfaces that accept short ids."""
-    return known._ids()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - not an operation
+def known_ids(known: Queries, start: str = "") -> list[BlockId]:
+    """Return the id of every block in *known* whose id begins with *start*, sorted."""
+    return known._ids(start)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - not an operation
 
 
 def embedder_in_force(known: Queries) -> EmbedderIdentity | None:

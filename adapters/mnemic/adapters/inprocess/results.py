@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mnemic.adapters.inprocess.argument_limits import check
 from mnemic.adapters.inprocess.batch_items import batch_item
 from mnemic.kernel.decisions.learning import Learned
 from mnemic.kernel.decisions.restatement import CONTRADICTS
-from mnemic.kernel.errors import FieldRefused, Refused
+from mnemic.kernel.errors import BatchRefused, FieldRefused, Refused
 from mnemic.kernel.events import (
     BlocksPromoted,
     BlockSuperseded,
@@ -30,12 +30,15 @@ from mnemic.kernel.results import (
     Replacement,
     unit,
 )
+from mnemic.kernel.results.shape import plural, reasons
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
     from mnemic.kernel.decisions.connecting import Assertion, Connected
     from mnemic.kernel.decisions.feedback import Feedback
-    from mnemic.kernel.results import ConnectResult, ConnectsResult, DisplacedEdge
+    from mnemic.kernel.results import ConnectResult, ConnectsResult, DisplacedEdge, RefusedEdge
+
+RefusalT = TypeVar("RefusalT", bound="Refusal | RefusedEdge")
 
 DEFERRED = (
     "Both ends or one are full and nothing may make way. The connection waits; curate() admits it "
@@ -81,19 +84,41 @@ def learn_many_result(view: View, learned: Sequence[Learned | Refused]) -> Learn
     Args:
         view: The state that it was decided on.
         learned: What each did, or its refusal.
+
+    Raises:
+        BatchRefused: Every lesson was refused.
     """
+    refused = tuple(
+        Refusal(position=position, code=each.code, detail=each.message, recovery=each.recovery)
+        for position, each in enumerate(learned)
+        if isinstance(each, Refused)
+    )
+    check_batch("lesson", refused, of=len(learned))
     return LearnManyResult(
         results=learn_results(view, (each for each in learned if isinstance(each, Learned))),
-        refused=tuple(
-            Refusal(
-                position=position,
-                code=each.code,
-                detail=each.message,
-                recovery=each.recovery,
-            )
-            for position, each in enumerate(learned)
-            if isinstance(each, Refused)
-        ),
+        refused=refused,
+    )
+
+
+def check_batch(noun: str, refused: Sequence[Refusal | RefusedEdge], *, of: int) -> None:
+    """Refuse a batch of which every item was refused: it would write nothing, without a word.
+
+    Args:
+        noun: The name of an item in messages.
+        refused: The refusals.
+        of: Number of items; a batch without any is not refused.
+
+    Raises:
+        BatchRefused: There are as many refusals as items.
+    """
+    if not refused or len(refused) < of:
+        return
+    said = "" if of == 1 else "all "
+    were = "was" if of == 1 else "were"
+    raise BatchRefused(
+        f"{said}{plural(of, noun)} {were} refused: {reasons(refused)}",
+        recovery=refused[0].recovery or None,
+        refused=[each.to_dict() for each in refused],
     )
 
 
@@ -133,6 +158,12 @@ def displaced_results(view: View, displaced: Iterable[EdgeFacts]) -> tuple[Displ
             DisplacedEdge(from_id=low, to_id=high, relation=edge.relation, weight=unit(edge.weight))
         )
     return tuple(results)
+
+
+def refusals_in(error: BatchRefused, of: type[RefusalT]) -> tuple[RefusalT, ...]:
+    """Return the refusals of the items of a batch, as values of the class that they had."""
+    refused: Any = error.facts["refused"]
+    return tuple(of(**each) for each in refused)
 
 
 def connect_result(view: View, assertion: Assertion, connected: Connected) -> ConnectResult:
@@ -182,6 +213,9 @@ def connects_result(
         view: The state that the batch was decided on.
         assertions: As given, or the refusal of an invalid item.
         decided: One decision or refusal for each.
+
+    Raises:
+        BatchRefused: Every edge was refused.
     """
     from mnemic.kernel.decisions.connecting import Assertion
     from mnemic.kernel.results import ConnectsResult, RefusedEdge
@@ -201,6 +235,7 @@ def connects_result(
             )
         elif isinstance(assertion, Assertion):
             results.append(connect_result(view, assertion, each))
+    check_batch("edge", errors, of=len(assertions))
     actions = Counter(result.action for result in results)
     return ConnectsResult(
         results=tuple(results),
@@ -233,12 +268,25 @@ def outcome_result(
         event: Its event; None if no block could be scored.
         refused: The blocks that could not.
         displaced: The edges that made room.
+
+    Raises:
+        BatchRefused: None of the blocks could be scored.
     """
     from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX
 
     places: dict[str, int] = {}
     for position, block in enumerate(feedback.block_ids):
         places.setdefault(str(block)[:ID_LENGTH_MAX], position)
+    refusals = tuple(
+        Refusal(
+            position=places[each.block_id],
+            id=each.block_id,
+            code=each.code,
+            detail=f"{REFUSALS[each.code]}: {each.block_id}",
+        )
+        for each in refused
+    )
+    check_batch("block", refusals, of=len(places))
     return OutcomeResult(
         updated=event.block_ids if event else (),
         signal=float(feedback.signal),
@@ -249,13 +297,5 @@ def outcome_result(
         edges_confirmed=len(event.confirmed) if event else 0,
         edges_without_room=event.unlinked if event else (),
         displaced_edges=displaced,
-        refused=tuple(
-            Refusal(
-                position=places[each.block_id],
-                id=each.block_id,
-                code=each.code,
-                detail=f"{REFUSALS[each.code]}: {each.block_id}",
-            )
-            for each in refused
-        ),
+        refused=refusals,
     )

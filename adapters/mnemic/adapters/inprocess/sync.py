@@ -18,13 +18,14 @@ from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.opening import open_space
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
+from mnemic.adapters.inprocess.id_arguments import completes_short_ids
 from mnemic.adapters.inprocess.ledger.composed_graph import ComposedGraph
 from mnemic.adapters.inprocess.operations.blocks import BlockOperations
 from mnemic.adapters.inprocess.operations.checkpoints import CheckpointOperations
 from mnemic.adapters.inprocess.operations.edges import EdgeOperations
 from mnemic.adapters.inprocess.operations.experiments import ExperimentOperations
 from mnemic.adapters.inprocess.operations.guide import Guided
-from mnemic.adapters.inprocess.operations.host import Date
+from mnemic.adapters.inprocess.operations.host import Date, Day
 from mnemic.adapters.inprocess.operations.quarantine import QuarantineOperations
 from mnemic.adapters.inprocess.operations.recalls import RecallOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
@@ -78,6 +79,7 @@ LOST_ALERT = "text is lost"
 
 @implements_operations
 @checks_arguments
+@completes_short_ids
 class SyncMemory(
     BlockOperations,
     EdgeOperations,
@@ -383,7 +385,7 @@ class SyncMemory(
         *,
         hour: float | None = None,
         version: int | None = None,
-        at: Date = None,
+        at: Day = None,
         decision: str | None = None,
         now: Date = None,
     ) -> SyncView:
@@ -392,7 +394,9 @@ class SyncMemory(
         Args:
             hour: Active hours; everything up to and including it, decay evaluated at it.
             version: A version of the log.
-            at: A wall-clock instant: the last version recorded by then.
+            at: A wall-clock instant: the last version recorded by then. A day, ``"2026-11-17"`` or
+                a date, means its end in the local time zone of this process, or in the one named in
+                brackets: ``"2026-11-17[Europe/Berlin]"``. An instant without an offset is UTC.
             decision: What a recorded recall read.
             now: Evaluate ages at this instant instead of the point's own.
 
@@ -402,6 +406,9 @@ class SyncMemory(
         space = self._open()
         view = view_at(space, hour=hour, version=version, at=at, decision=decision, now=now)
         return SyncView(space, self._models, view, self._scope)
+
+    def _at_one_version(self) -> SyncView:
+        return self.as_of(version=self.status().version)
 
     @operation("POST ./verify", "The past")
     def verify(self, progress: Progress | None = None) -> Verification:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date
 from typing import TypeAlias
 
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.system.days import day_or_instant
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
-from mnemic.kernel.timestamps import instant
 from mnemic.projections.view import View, as_of
 
-Point: TypeAlias = int | str | datetime
+Point: TypeAlias = int | str | date
 """A version (``120``), active hours (``"12.5h"``), a decision (``"d45"``), a wall-clock instant
-(ISO 8601, or a datetime), or ``"now"``."""
+(ISO 8601, or a datetime), a day (its end: see ``system.days``), or ``"now"``."""
+FORMS = (
+    'Name a version (120), active hours ("12.5h"), a decision ("d45"), an instant (ISO 8601), '
+    'a day ("2026-11-17") or "now".'
+)
 
 NOW = "now"
 _VERSION = re.compile(r"[0-9]{1,15}")
@@ -64,22 +68,26 @@ def _view(space: SessionHandle, now: View, name: str, point: object) -> View:
         version = timeline.checked_version(point)
     elif _VERSION.fullmatch(word):
         version = timeline.checked_version(int(word))
-    elif isinstance(point, str | datetime):
+    elif isinstance(point, str | date):
         version = timeline.version_at_instant(_instant_us(name, point))
     else:
-        raise FieldRefused(f"{name} must be a point of the past, got {point!r:.80}", field=name)
+        hint = f' For active hours write "{point:g}h".' if isinstance(point, float) else ""
+        raise FieldRefused(
+            f"{name} must be a point of the past, got {point!r:.80}",
+            recovery=FORMS + hint,
+            field=name,
+        )
     return as_of(state, version, active_us=active_us, instant_us=instant_us)
 
 
-def _instant_us(name: str, point: str | datetime) -> int:
+def _instant_us(name: str, point: str | date) -> int:
     try:
-        found = instant(name, point)
+        found = day_or_instant(name, point)
     except FieldRefused as error:
+        if "zone" in error.message:
+            raise
         raise FieldRefused(
-            error.message,
-            recovery='Name a version (120), active hours ("12.5h"), a decision ("d45"), an instant '
-            '(ISO 8601) or "now".',
-            field=name,
+            f"{name} is not a point of the past: {point!r:.80}", recovery=FORMS, field=name
         ) from None
     assert found is not None  # noqa: S101 - there is something to read
     return found

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
 from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
+from mnemic.adapters.inprocess.id_arguments import completes_short_ids
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.recall import decision_records, recalling
+from mnemic.adapters.system.days import day_or_instant
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.results import Detail, RecallResult, checked_detail, detailed
 from mnemic.kernel.scope import checked_scope
-from mnemic.kernel.timestamps import instant
+from mnemic.kernel.timestamps import instant, iso
 from mnemic.projections.references import DEPTH
 from mnemic.projections.retrieval import recorded_recalls
 from mnemic.projections.retrieval.request import (
@@ -30,11 +32,38 @@ from mnemic.projections.view import View, as_of
 if TYPE_CHECKING:
     from mnemic.kernel.results import DeepReference
 
+
+class AtPoint(Protocol):
+    """A view, of a memory of this process or on a server."""
+
+    @property
+    def version(self) -> int:
+        """The version of the log that it shows."""
+
+    @property
+    def hour(self) -> float:
+        """The active hours decay is evaluated at."""
+
+
+def view_in_words(view: AtPoint, space: str, recorded_at: str | None) -> str:
+    """Return how a view prints.
+
+    Args:
+        view: The view.
+        space: The name of its space.
+        recorded_at: When its version was recorded, ISO 8601; None: it has no event.
+    """
+    when = "" if recorded_at is None else f", recorded {recorded_at[:19]} UTC"
+    of = f"{type(view).__name__} of {space!r}"
+    return f"<{of} as of version {view.version}{when}, {view.hour:.2f} active hours>"
+
+
 HOURS_MAX = 1e9
 """More active hours than any log will see; keeps microseconds within 64 bits."""
 
 
 @checks_arguments
+@completes_short_ids
 class SyncView(Queries):
     """A read-only view of the memory at one point; later writes do not change it."""
 
@@ -64,6 +93,11 @@ class SyncView(Queries):
                 state, point.version, active_us=point.active_us, instant_us=point.instant_us
             )
         return fixed
+
+    def __repr__(self) -> str:
+        recorded = self._fixed.state.timeline.recorded_us.values
+        at = iso(int(recorded[self.version])) if 0 <= self.version < len(recorded) else None
+        return view_in_words(self, self._space.log.name, at)
 
     @property
     def version(self) -> int:
@@ -167,7 +201,7 @@ def view_at(
     *,
     hour: float | None,
     version: int | None,
-    at: str | datetime | None,
+    at: str | date | None,
     decision: str | None,
     now: str | datetime | None,
 ) -> View:
@@ -211,7 +245,7 @@ def _whole(version: object) -> int:
     return version
 
 
-def _required(at: str | datetime | None) -> int:
-    found = instant("at", at)
+def _required(at: str | date | None) -> int:
+    found = day_or_instant("at", at)
     assert found is not None  # noqa: S101 - at is the one point that was named
     return found

@@ -18,7 +18,6 @@ from attrs import define, evolve, field
 
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.registry import SCOPES, Scope
-from mnemic.adapters.mcp.addresses import expanded
 from mnemic.adapters.mcp.call_limiter import CallLimiter
 from mnemic.adapters.mcp.tools import Allows, ToolSet, least_scope
 from mnemic.adapters.remote.calls import Call, perform
@@ -83,7 +82,7 @@ class ClientHandle:
         """Make a call, in a session if it writes, and return what the operation answers.
 
         Args:
-            call: The call. Block ids may be shortened to 8 characters.
+            call: The call.
             progress: Called on a worker thread with the progress of long-running work.
 
         Raises:
@@ -94,7 +93,7 @@ class ClientHandle:
         call = self._checked(call)
         if call.scope != "read" and call.operation not in SESSION_OPERATIONS:
             await self._begin()
-        answer = await perform(self.memory, await expanded(self.memory, call), progress)
+        answer = await perform(self.memory, call, progress)
         if call.operation in SESSION_OPERATIONS:
             self._has_session = call.operation == "start_session"
         return answer

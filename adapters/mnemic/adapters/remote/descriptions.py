@@ -32,22 +32,25 @@ class Entry:
 
 
 @cache
-def entry(name: str, *, of: str) -> Entry:
+def entry(name: str, *, of: str, given: bool = False) -> Entry:
     """Return the description and constraints of a name.
 
     Args:
         name: Of a field or a parameter.
         of: The class or operation that it belongs to. An entry for that class or operation replaces
             the general one, except that the general description holds if it has none.
+        given: Whether a caller gives it: of a kind with a second entry, ``block`` and
+            ``block_given``, that one then counts.
     """
     here, anywhere = said(f"{of}.{name}"), said(name)
     complete = "description" in here
     found = here or anywhere
+    kind, kinds = found.get("kind", ""), _kinds()
     return Entry(
         description=here.get("description") or anywhere.get("description", ""),
         complete=complete,
         constraints={
-            **_kinds().get(found.get("kind", ""), {}),
+            **(kinds.get(f"{kind}_given" if given else kind) or kinds.get(kind, {})),
             **{key: value for key, value in found.items() if key not in WORDS},
         },
     )

@@ -15,7 +15,14 @@ from mnemic.adapters.remote.operations import Operation, Parameter
 from mnemic.adapters.remote.structs import struct_of
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.results import Backtest, CoreRecallResult, Frontier, RecallResult, Result
+from mnemic.kernel.results import (
+    Backtest,
+    CoreRecallResult,
+    Frontier,
+    RecallResult,
+    Result,
+    ResultList,
+)
 
 ITEMS = "items"
 """Name of a list in a result document, which is always an object."""
@@ -182,7 +189,7 @@ def result_of(operation: Operation, document: Mapping[str, Any]) -> Any:
     Fields of the document that this release does not know are ignored.
     """
     if typing.get_origin(operation.returns) is tuple:
-        return restored(operation.returns, document[ITEMS])
+        return ResultList(restored(operation.returns, document[ITEMS]))
     if operation.returns is RecallResult:
         return restored(CoreRecallResult | RecallResult, document)
     return restored(operation.returns, document)

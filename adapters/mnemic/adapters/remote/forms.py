@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NewType
 
-from attrs import frozen
+from attrs import field, frozen
 
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Receipt
@@ -69,6 +69,26 @@ class Member:
 
 
 @frozen(kw_only=True)
+class Bounds:
+    """An interval, both ends included: of numbers or of texts."""
+
+    from_: float | str | None = field(default=None, alias="from")
+    """At least this; null: no lower bound."""
+    to: float | str | None = None
+    """At most this; null: no upper bound."""
+
+
+@frozen(kw_only=True)
+class Ranges:
+    """Values between two bounds. Every given range must hold."""
+
+    confidence: Bounds | None = None
+    """How certain the text is, a number from 0 to 1."""
+    metadata: Mapping[str, Bounds] | None = None
+    """By key of the metadata. A value of another kind than the bounds does not match."""
+
+
+@frozen(kw_only=True)
 class Filter:
     """Which blocks a recall may consider.
 
@@ -85,10 +105,24 @@ class Filter:
     """In one of these threads."""
     metadata: Mapping[str, Any] | None = None
     """With these values under these keys."""
+    user: str | Sequence[str] | None = None
+    """Of one of these users, by the scope that they were learned in."""
+    agent: str | Sequence[str] | None = None
+    """Of one of these agents."""
+    run: str | Sequence[str] | None = None
+    """Of one of these runs."""
     since: Instant | None = None
     """Created at or after; blocks of unknown age do not match."""
     until: Instant | None = None
     """Created at or before."""
+    range: Ranges | None = None
+    """With values between two bounds."""
+    any: Sequence[Filter] | None = None
+    """At least one of these filters holds."""
+    all: Sequence[Filter] | None = None
+    """All of these filters hold."""
+    not_: Filter | None = field(default=None, alias="not")
+    """This filter does not hold."""
 
 
 @frozen(kw_only=True)

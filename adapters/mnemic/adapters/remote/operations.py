@@ -7,6 +7,7 @@ so that an interface cannot differ from the operation; see ``inprocess.registry`
 from __future__ import annotations
 
 import inspect
+import types
 import typing
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -143,13 +144,20 @@ def _operation(name: str, declaration: Declaration) -> Operation:
         declaration=declaration,
         parameters=_parameters(name, live, declaration),
         past_parameters=None if past is None else _parameters(name, past, declaration),
-        returns=typing.get_type_hints(live, _names(live))["return"],
+        returns=_returned(typing.get_type_hints(live, _names(live))["return"]),
         docs=docstring(live),
         repeatable="command_id" in names,
         long="progress" in names,
         needs_files=any(names[each].default is REQUIRED for each in declaration.local),
         lenient=any(each.kind is inspect.Parameter.VAR_KEYWORD for each in names.values()),
     )
+
+
+def _returned(annotation: Any) -> Any:
+    """Return the type of a result, of a list as a plain tuple."""
+    if typing.get_origin(annotation) is not results.ResultList:
+        return annotation
+    return types.GenericAlias(tuple, (*typing.get_args(annotation), ...))
 
 
 def _parameters(

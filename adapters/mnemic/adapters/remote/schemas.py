@@ -15,9 +15,11 @@ from mnemic.adapters.remote.composed_graph import ComposedGraphAnswer
 from mnemic.adapters.remote.descriptions import entry, said
 from mnemic.adapters.remote.forms import (
     Assertion,
+    Bounds,
     Filter,
     Lesson,
     Member,
+    Ranges,
     Selector,
 )
 from mnemic.adapters.remote.operations import (
@@ -40,11 +42,13 @@ MAPPINGS = (dict, Mapping)
 FORMS: Mapping[type, str | None] = types.MappingProxyType(
     {
         Assertion: "connect",
+        Bounds: None,
         Filter: None,
         Frame: None,
         Lesson: "learn",
         Member: None,
         Policy: None,
+        Ranges: None,
         Selector: None,
     }
 )
@@ -91,7 +95,7 @@ class Shapes:
 
     def parameter(self, operation: str, parameter: Parameter) -> Schema:
         """Return the schema of one parameter, with its description."""
-        found = entry(parameter.name, of=operation)
+        found = entry(parameter.name, of=operation, given=True)
         text = (
             ""
             if found.complete or parameter.description == "See the class."
@@ -177,8 +181,8 @@ class Shapes:
         return {"$ref": f"{self.base}{name}"}
 
     def _described(self, name: str, of: type) -> Schema:
-        hints, fields = typing.get_type_hints(of), {each.name: each for each in attrs.fields(of)}
-        properties = {each: self._field(of, fields[each], hints[each]) for each in fields}
+        hints, fields = typing.get_type_hints(of), {_key(each): each for each in attrs.fields(of)}
+        properties = {key: self._field(of, each, hints[each.name]) for key, each in fields.items()}
         for each, annotation in computed(of).items():
             words = docstring(getattr(of, each).fget).summary
             properties[each] = self._with_description(_owner(of), each, self.of(annotation), words)
@@ -192,12 +196,12 @@ class Shapes:
         return {**shape, "additionalProperties": False} if of in EXACT else shape
 
     def _field(self, of: type, attribute: attrs.Attribute[Any], annotation: Any) -> Schema:
-        name, operation = attribute.name, FORMS.get(of)
+        name, operation = _key(attribute), FORMS.get(of)
         if operation is not None:
             return self.parameter(operation, operations()[operation].parameters[name])
         if of in EXACT:  # its check accepts any text, and returns a verdict
             annotation = getattr(annotation, "__supertype__", annotation)
-        text = field_docstrings(of).get(name, "")
+        text = field_docstrings(of).get(attribute.name, "")
         shape = limited(self.of(annotation), attribute) if of in FORMS else self.of(annotation)
         shape = self._with_description(_owner(of), name, shape, text)
         default = attribute.default
@@ -264,6 +268,11 @@ def _plain(value: Any) -> Any:
 
 def _plain_fields(value: Any) -> dict[str, Any]:
     return {name: _plain(each) for name, each in attrs.asdict(value, recurse=False).items()}
+
+
+def _key(attribute: attrs.Attribute[Any]) -> str:
+    """Return the key of a field in a document: its name, unless that is a word of Python."""
+    return attribute.alias or attribute.name
 
 
 def _named(of: type) -> str:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mnemic.kernel.late_exports import late_export
-from mnemic.kernel.results.shape import Refusal, Result, plural, unit
+from mnemic.kernel.results.shape import Refusal, Result, ResultList, plural, unit
 
 if TYPE_CHECKING:
     from mnemic.kernel.results.backtests import (
@@ -218,6 +218,7 @@ __all__ = [
     "ReplayResult",
     "ReplaySummary",
     "Result",
+    "ResultList",
     "RevertConflict",
     "RevertResult",
     "ReviseResult",

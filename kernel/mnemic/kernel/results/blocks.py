@@ -9,7 +9,7 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.rendering import TRUSTED, cited, labelled, render_line
-from mnemic.kernel.results.shape import Refusal, Result, plural
+from mnemic.kernel.results.shape import Listing, Refusal, Result, plural, reasons
 
 ACTIVE = "active"
 NAMED_MAX = 5
@@ -60,7 +60,7 @@ class LearnManyResult(Result):
         if known:
             parts.append(f"{known} known")
         if self.refused:
-            parts.append(f"{len(self.refused)} refused")
+            parts.append(f"{len(self.refused)} refused ({reasons(self.refused)})")
         return f"Learned: {', '.join(parts)}."
 
 
@@ -240,6 +240,8 @@ class Origin(Result):
 class Block(Result):
     """One block in a view."""
 
+    COLUMNS = ("id", "content", "status", "category", "tags", "author", "created_at", "zone")
+
     id: BlockId
     content: str | None
     """None once erased, or if it is lost."""
@@ -296,8 +298,11 @@ class Block(Result):
 
 
 @frozen(kw_only=True, str=False)
-class Page(Result):
-    """One page of a listing, ordered by the version that added each entry."""
+class Page(Listing, Result):
+    """One page of a listing, ordered by the version that added each entry.
+
+    It iterates over its entries and has their number as its length.
+    """
 
     items: tuple[Block, ...]
     next_after: int | None = None

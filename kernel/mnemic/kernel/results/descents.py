@@ -8,7 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from mnemic.kernel.model.identity import BlockId, short
-from mnemic.kernel.results.shape import Result, plural
+from mnemic.kernel.results.shape import Listing, Result, plural
 
 
 @frozen(kw_only=True, str=False)
@@ -36,7 +36,7 @@ class Descendant(Result):
 
 
 @frozen(kw_only=True, str=False)
-class Descent(Result):
+class Descent(Listing, Result):
     """Everything that descends from the selected writes, in the order of the log."""
 
     selector: Mapping[str, Any]

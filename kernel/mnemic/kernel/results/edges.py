@@ -7,7 +7,7 @@ from attrs import frozen
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.rendering import cited, labelled, quoted, quoting, render_line
 from mnemic.kernel.results.blocks import Origin
-from mnemic.kernel.results.shape import Result, plural
+from mnemic.kernel.results.shape import Result, reasons
 
 SNIPPET_LENGTH = 60
 """Characters of a block that a summary shows."""
@@ -124,7 +124,7 @@ class ConnectsResult(Result):
             if count
         ]
         if self.errors:
-            parts.append(plural(len(self.errors), "error"))
+            parts.append(f"{len(self.errors)} refused ({reasons(self.errors)})")
         return f"Edges: {', '.join(parts)}."
 
 

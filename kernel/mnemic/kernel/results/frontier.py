@@ -7,7 +7,7 @@ from attrs import frozen
 from mnemic.kernel.model.identity import BlockId, CompositionId, short
 from mnemic.kernel.rendering import escaped, labelled
 from mnemic.kernel.results.blocks import Origin
-from mnemic.kernel.results.shape import Result, plural
+from mnemic.kernel.results.shape import Listing, Result, plural
 
 
 @frozen(kw_only=True, str=False)
@@ -121,8 +121,10 @@ class Calibration(Result):
 
 
 @frozen(kw_only=True, str=False)
-class Frontier(Result):
+class Frontier(Listing, Result):
     """A queue of sets that were never composed, best first: questions, not findings."""
+
+    LISTED = "candidates"
 
     mode: str
     """``default`` or ``classic``."""

@@ -14,7 +14,7 @@ from mnemic.kernel.model.identity import (
 )
 from mnemic.kernel.rendering import cited, escaped, labelled, quoted, render_line
 from mnemic.kernel.results.blocks import Block, ContradictedPair, Origin, Replacement
-from mnemic.kernel.results.shape import Deferrable, Result, plural
+from mnemic.kernel.results.shape import Deferrable, Listing, Result, plural
 
 
 @frozen(kw_only=True, str=False)
@@ -34,6 +34,8 @@ class Contribution(Result):
 @frozen(kw_only=True, str=False)
 class ScoredBlock(Deferrable):
     """One returned block, with the signals that explain its score."""
+
+    COLUMNS = ("id", "content", "composite_score", "probability", "author", "created_at", "zone")
 
     id: BlockId
     content: str
@@ -149,8 +151,13 @@ class SuggestedConnection(Result):
 
 
 @frozen(kw_only=True, str=False)
-class RecallResult(Deferrable):
-    """Answer of a recall: the blocks, why each was returned, and a text to put into a prompt."""
+class RecallResult(Listing, Deferrable):
+    """Answer of a recall: the blocks, why each was returned, and a text to put into a prompt.
+
+    It iterates over the blocks, best first, and has their number as its length.
+    """
+
+    LISTED = "blocks"
 
     query: str | None
     frame: str

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 import attrs
 from attrs import frozen
 
+from mnemic.kernel.html_tables import paragraph, table_of_fields, table_of_rows
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.rendering import on_one_line, quoting
 
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 """Types of most field values, which need no conversion."""
+REASONS_MAX: Final = 3
+"""Refusals of a batch that a summary or an error quotes."""
+
+Entry = TypeVar("Entry")
 
 
 def unit(nano_units: int) -> float:
@@ -38,6 +44,9 @@ def _plain(value: Any) -> Any:
 class Result:
     """Base of all results."""
 
+    COLUMNS: ClassVar[tuple[str, ...]] = ()
+    """Fields that a table of such results shows; empty: all."""
+
     @property
     def summary(self) -> str:
         """One line for a person or a model, with what callers wrote escaped."""
@@ -49,6 +58,80 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, ready for JSON."""
         return {entry.name: _plain(getattr(self, entry.name)) for entry in attrs.fields(type(self))}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return ``to_dict()`` as a JSON text.
+
+        Args:
+            indent: Spaces per level of nesting; None: all on one line.
+        """
+        return json_text(self.to_dict(), indent)
+
+    def _repr_html_(self) -> str:
+        """Return the result as an HTML table, which notebooks display; all texts are escaped."""
+        is_list = isinstance(self, Listing)
+        shown = _table_of(tuple(self)) if is_list else table_of_fields(self.to_dict())
+        return paragraph(self.summary) + shown
+
+
+def json_text(document: Any, indent: int | None) -> str:
+    """Return plain values as JSON, with characters of all languages as they are."""
+    return json.dumps(document, ensure_ascii=False, indent=indent)
+
+
+class Listing:
+    """Results that are mainly a list: they iterate over it, have its length, and can be indexed.
+
+    As with any list, one without entries is false in a condition.
+    """
+
+    __slots__ = ()
+    LISTED: ClassVar[str] = "items"
+    """The field with the list."""
+
+    @property
+    def _entries(self) -> tuple[Any, ...]:
+        entries: tuple[Any, ...] = getattr(self, self.LISTED)
+        return entries
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._entries[place]
+
+
+class ResultList(tuple[Entry, ...]):
+    """A tuple of results with the conversions that every result has."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries as plain values, under ``items``: the document of other interfaces."""
+        return {"items": _plain(self)}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return ``to_dict()`` as a JSON text. See ``Result.to_json``."""
+        return json_text(self.to_dict(), indent)
+
+    def _repr_html_(self) -> str:
+        """Return the entries as an HTML table. See ``Result``."""
+        return _table_of(self)
+
+
+def _table_of(entries: tuple[Any, ...]) -> str:
+    return table_of_rows([_row(each) for each in entries])
+
+
+def _row(entry: Any) -> Mapping[str, Any]:
+    """Return the cells of one entry of a list, by column."""
+    if isinstance(entry, Result):
+        fields = entry.to_dict()
+        return {name: fields.get(name) for name in entry.COLUMNS or fields}
+    return {str(place): str(each) for place, each in enumerate(entry, start=1)}
 
 
 Later = Callable[[str], Mapping[str, Any]]
@@ -110,6 +193,17 @@ def _nothing(name: str) -> Mapping[str, Any]:
 def plural(count: int, noun: str) -> str:
     """Return ``1 edge``, ``2 edges``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def reasons(refusals: Sequence[Any]) -> str:
+    """Return the first refusals of a batch in words, each with its place in the batch.
+
+    Args:
+        refusals: Values with ``position``, ``code`` and ``detail``.
+    """
+    said = [f"#{each.position} {each.code}: {quoting(each.detail)}" for each in refusals]
+    more = len(said) - REASONS_MAX
+    return "; ".join([*said[:REASONS_MAX], *([f"and {more} more"] if more > 0 else [])])
 
 
 @frozen(kw_only=True)

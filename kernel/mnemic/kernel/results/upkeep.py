@@ -6,7 +6,7 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results.edges import DisplacedEdge
-from mnemic.kernel.results.shape import Refusal, Result, plural
+from mnemic.kernel.results.shape import Refusal, Result, plural, reasons
 
 
 @frozen(kw_only=True, str=False)
@@ -32,7 +32,7 @@ class OutcomeResult(Result):
         if self.penalised:
             parts.append(f"{self.penalised} penalised")
         if self.refused:
-            parts.append(f"{len(self.refused)} refused")
+            parts.append(f"{len(self.refused)} refused ({reasons(self.refused)})")
         return f"Outcome: {', '.join(parts)}."
 
 

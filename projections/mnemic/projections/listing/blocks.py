@@ -37,10 +37,12 @@ def edges(view: View, block_id: str) -> tuple[Edge, ...]:
     return tuple(edge for _, edge in found)
 
 
-def ids(view: View) -> list[BlockId]:
-    """Return the id of every block learned by now, sorted."""
+def ids(view: View, start: str = "") -> list[BlockId]:
+    """Return the id of every block learned by now whose id begins with *start*, sorted."""
     named = view.state.catalogue.ids
-    return sorted(named[number] for number in view.known().tolist())
+    return sorted(
+        name for number in view.known().tolist() if (name := named[number]).startswith(start)
+    )
 
 
 def blocks(  # a query has one argument per filter

@@ -67,8 +67,9 @@ def difference(before: View, after: View, *, limit: int) -> DiffResult:
         before.point.active_us,
     ):
         raise FieldRefused(
-            f"version {before.point.version} is after version {after.point.version}",
-            recovery="Name the earlier point first.",
+            f"before, {_place(before)}, is later than after, {_place(after)}",
+            recovery="Name the earlier point first. Active hours pass inside sessions only; "
+            "status() says how many there are.",
             field="before",
         )
     shown: dict[str, Any] = {}
@@ -88,6 +89,10 @@ def difference(before: View, after: View, *, limit: int) -> DiffResult:
         embedder=None if embedders[0] == embedders[1] else embedders,
         **shown,
     )
+
+
+def _place(view: View) -> str:
+    return f"version {view.point.version} at {view.point.hour:g} active hours"
 
 
 def _point(view: View) -> DiffPoint:

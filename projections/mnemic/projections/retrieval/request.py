@@ -148,6 +148,15 @@ def within_scope(where: Mapping[str, Any] | None, scope: Mapping[str, str] | Non
     if not scope or not (where is None or isinstance(where, Mapping)):
         return where
     given = dict(where or {})
+    for key, value in scope.items():
+        named = given.get(key)
+        named = [named] if isinstance(named, str) else named
+        if isinstance(named, list | tuple) and value not in named:
+            raise FieldRefused(
+                f"where says {key} {given[key]!r:.100}, the scope says {value!r}",
+                recovery="Leave the key out of one of the two.",
+                field="scope",
+            )
     return {**given, "metadata": scoped(given.get("metadata"), scope)}
 
 

@@ -18,7 +18,7 @@ from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.events import EmbedderIdentity, Recorded, SessionEnded, SessionStarted
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.timestamps import Instant, iso
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
     nested,
@@ -298,9 +298,10 @@ class Timeline:
         """
         found = np.nonzero(self.recorded_us.values <= recorded_us)[0]
         if not found.size:
+            first = iso(int(self.recorded_us.values[0])) if self.version >= 0 else "never"
             raise PointOutOfRange(
-                "no event was recorded at or before that instant; the log ends at version "
-                f"{self.version}",
+                f"no event was recorded at or before {iso(recorded_us)}; the first one: {first}",
+                recovery="Name a later instant, or a day, which means its end.",
                 point="at",
                 asked=recorded_us,
                 head=self.version,

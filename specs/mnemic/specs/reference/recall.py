@@ -13,7 +13,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Frame
 from mnemic.specs.reference import aged_relevance, relevance, scoring
 from mnemic.specs.reference.degree_cap import strength
@@ -166,7 +166,7 @@ def _may_enter(state: PlainState, asked: Asked, block: BlockId) -> bool:
         return False
     if _tagged(state, block, frame.never_tags):
         return False
-    return all(_meets(facts, name, wanted) for name, wanted in asked.where.items())
+    return _passes(facts, asked.where)
 
 
 def _of_session(state: PlainState, asked: Asked, facts: PlainBlock) -> bool:
@@ -200,8 +200,45 @@ def _has(facts: PlainBlock, want: str) -> bool:
     return want.endswith("/") and any(tag.startswith(want) for tag in facts.tags)
 
 
+def _passes(facts: PlainBlock, where: Mapping[str, Any]) -> bool:
+    """Whether a block meets every condition of a filter."""
+    return all(_CONDITIONS.get(name, _meets)(facts, name, wanted) for name, wanted in where.items())
+
+
+def _compound(facts: PlainBlock, name: str, wanted: Any) -> bool:
+    """Whether a block meets a condition that is made of filters."""
+    if name == "not":
+        return not _passes(facts, wanted)
+    passing = [_passes(facts, each) for each in wanted]
+    return all(passing) if name == "all" else any(passing)
+
+
+def _within(value: Any, bounds: Mapping[str, Any]) -> bool:
+    """Whether a value lies between two bounds of its kind, both included."""
+    given = list(bounds.values())
+    texts = [isinstance(each, str) for each in (value, *given)]
+    numbers = [type(each) in {int, float} for each in (value, *given)]
+    if not (all(texts) or all(numbers)):
+        return False
+    low, high = bounds.get("from", value), bounds.get("to", value)
+    return bool(low <= value <= high)
+
+
+def _in_ranges(facts: PlainBlock, _: str, wanted: Mapping[str, Any]) -> bool:
+    said = json.loads(facts.metadata or "{}")
+    keys = wanted.get("metadata", {})
+    if keys and facts.content is None:
+        return False
+    own = {end: nano(bound) for end, bound in wanted.get("confidence", {}).items()}
+    inside = all(_within(said.get(key), keys[key]) for key in keys)
+    return inside and (not own or _within(facts.confidence, own))
+
+
 def _meets(facts: PlainBlock, name: str, wanted: Any) -> bool:
     """Whether a block meets one condition of a filter."""
+    if name in {"user", "agent", "run"}:
+        said = json.loads(facts.metadata or "{}")
+        return facts.content is not None and said.get(name) in wanted
     if name == "tags":
         return all(_has(facts, want) for want in wanted)
     if name in {"category", "author", "thread"}:
@@ -213,6 +250,10 @@ def _meets(facts: PlainBlock, name: str, wanted: Any) -> bool:
         return False
     bound_us = scoring.instant_us(wanted)
     return facts.created_at_us >= bound_us if name == "since" else facts.created_at_us <= bound_us
+
+
+_CONDITIONS = {"any": _compound, "all": _compound, "not": _compound, "range": _in_ranges}
+"""Conditions that hold others; the rest are simple ones."""
 
 
 # --- candidates and expansion -----------------------------------------------------------------

@@ -264,7 +264,8 @@ def test_the_refusal_of_an_early_instant_is_in_readable_time(memory: SyncMemory)
     with pytest.raises(PointOutOfRange) as caught:
         memory.as_of(at="2020-01-01T09:00")
     assert caught.value.message == (
-        "no event was recorded at or before that instant; the log ends at version 1"
+        "no event was recorded at or before 2020-01-01T09:00:00+00:00; the first one: "
+        f"{memory.log(limit=1)[0].recorded_at}"
     )
 
 

@@ -16,6 +16,7 @@ from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.invocation.json_lines import Line, lines
 from mnemic.adapters.short_ids import full_id
 from mnemic.adapters.stores.addresses import told
+from mnemic.kernel.errors import BatchRefused
 
 if TYPE_CHECKING:
     from mnemic.kernel.results import Refusal
@@ -101,10 +102,16 @@ def learn_many(path: Path, /, *, command_id: str | None = None, run: Run) -> int
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
+    from mnemic.adapters.inprocess.results import refusals_in
+    from mnemic.kernel.results import LearnManyResult, Refusal
+
     read = lines(path)
     lessons, refused = _lessons(read)
     with run.memory(making=True) as memory:
-        result = memory.learn_many(list(lessons.values()), command_id=command_id)
+        try:
+            result = memory.learn_many(list(lessons.values()), command_id=command_id)
+        except BatchRefused as error:
+            result = LearnManyResult(results=(), refused=refusals_in(error, Refusal))
     positions = list(lessons)
     for refusal in result.refused:
         place = positions[refusal.position]

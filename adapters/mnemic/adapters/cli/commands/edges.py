@@ -13,7 +13,7 @@ from mnemic.adapters.cli.invocation.context import Flag, Run, plain
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.invocation.json_lines import Line, lines
 from mnemic.adapters.short_ids import all_ids, completed, full_id
-from mnemic.kernel.errors import Refused
+from mnemic.kernel.errors import BatchRefused, Refused
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
@@ -149,6 +149,9 @@ def _parsed(line: Line) -> Any:
 
 def _connected(memory: SyncMemory, edges: Sequence[Any], command_id: str | None) -> ConnectsResult:
     """Make the edges in the lines of a file, with short ids expanded first."""
+    from mnemic.adapters.inprocess.results import refusals_in
+    from mnemic.kernel.results import ConnectsResult, RefusedEdge
+
     ids = all_ids(memory)
     errors: dict[int, RefusedEdge] = {}
     tried: dict[int, Any] = {}
@@ -157,7 +160,10 @@ def _connected(memory: SyncMemory, edges: Sequence[Any], command_id: str | None)
             tried[position] = _in_full(given, ids)
         except Refused as refusal:
             errors[position] = _refused(position, given, refusal)
-    result = memory.connects(list(tried.values()), command_id=command_id)
+    try:
+        result = memory.connects(list(tried.values()), command_id=command_id)
+    except BatchRefused as error:
+        result = ConnectsResult(errors=refusals_in(error, RefusedEdge))
     positions = list(tried)
     for error in result.errors:
         position = positions[error.position]

@@ -22,6 +22,7 @@ from mnemic.adapters.cli.invocation.context import (
 )
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.render.ingest import Tally
+from mnemic.kernel.errors import BatchRefused
 
 if TYPE_CHECKING:
     from mnemic.adapters.importers import Item, Labels, Sitting
@@ -208,7 +209,13 @@ class _Learning:
 
     def _learn_batch(self, batch: list[Item]) -> None:
         tried = [item for item in batch if item.refusal is None]
-        result = self._memory.learn_many([item.lesson or {} for item in tried])
+        from mnemic.adapters.inprocess.results import refusals_in
+        from mnemic.kernel.results import LearnManyResult, Refusal
+
+        try:
+            result = self._memory.learn_many([item.lesson or {} for item in tried])
+        except BatchRefused as error:
+            result = LearnManyResult(results=(), refused=refusals_in(error, Refusal))
         refused = {tried[refusal.position].place: refusal for refusal in result.refused}
         learned = iter(result.results)
         for item in batch:

@@ -1,10 +1,12 @@
-"""Commands that copy a memory or prove something about it: receipt, export, import, fork."""
+"""Commands that copy a memory or prove something about it: receipt, export, import, fork, dump."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from cyclopts import Parameter
 
 from mnemic.adapters.cli.invocation.context import Flag, Run, VersionOption
 from mnemic.adapters.cli.invocation.failures import Exit
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 IMPORTER = "import"
 """The default actor of a copy in the log."""
 NOT_ENCRYPTED = "the exported texts are not encrypted: --keys encrypt the store, but no export"
+Format = Literal["markdown", "jsonl", "csv"]
+ENDINGS: Final[dict[str, Format]] = {".md": "markdown", ".jsonl": "jsonl", ".csv": "csv"}
+"""Formats of dumps by the endings of files."""
 RECEIPT_MAX = 2**24
 """Longer than any receipt, in bytes."""
 
@@ -185,4 +190,69 @@ def fork(
             progress=progress,
         )
     run.show(result)
+    return Exit.OK
+
+
+def dump(
+    into: Path | None = None,
+    /,
+    *,
+    format_: Annotated[Format | None, Parameter(name="--format")] = None,
+    tag: str | None = None,
+    category: str | None = None,
+    author: str | None = None,
+    thread: str | None = None,
+    status: str | None = None,
+    at: str | None = None,
+    run: Run,
+) -> int:
+    """Write the blocks as Markdown, JSON lines or CSV, for people and other programs.
+
+    ```
+    mnemic dump --status active
+    mnemic dump memory.csv --at 2026-11-17
+    ```
+
+    It has the texts and what is known of each block; to move a memory with its log, see export.
+
+    Args:
+        into: A file that does not exist; standard output if not given.
+        format_: markdown, jsonl or csv; as the name of the file ends (.md, .jsonl, .csv), else
+            markdown, with --json jsonl.
+        tag: Only with this tag; one that ends in / matches every tag below it.
+        category: Only of this category.
+        author: Only by this author.
+        thread: Only of this thread.
+        status: Only inbox, active, archived or quarantined; all if not given.
+        at: As the memory was at the end of this day, or at this instant (ISO 8601).
+        run: The invocation.
+    """
+    from mnemic.adapters.inprocess import dumps
+
+    suffix = "" if into is None else into.suffix.lower()
+    form = format_ or ENDINGS.get(suffix) or ("jsonl" if run.as_json else "markdown")
+    conditions = {
+        "tag": tag,
+        "category": category,
+        "author": author,
+        "thread": thread,
+        "status": status,
+    }
+    with run.memory(read_only=True) as memory:
+        view = memory.as_of(at=at) if at else memory.as_of(version=memory.status().version)
+        written = dumps.FORMATS[form](dumps.listed(view, conditions))
+        if into is None:
+            for piece in written:
+                run.out.file.write(piece)
+            return Exit.OK
+        try:
+            with into.open("x", encoding="utf-8", newline="") as file:
+                file.writelines(written)
+        except OSError as error:
+            raise StoreFailed(
+                f"cannot write {into}: {error.strerror or error}",
+                recovery="Name a file that does not exist, in a folder that can be written to.",
+                path=str(into),
+            ) from error
+    run.remark(f"Written: {into}")
     return Exit.OK

@@ -132,6 +132,7 @@ class BlockOperations(Host):
             command_id: See the class.
 
         Raises:
+            BatchRefused: Every lesson was refused; the message has the first reasons.
             FieldRefused: Too many at once, or one lesson instead of a list.
             InboxFull: The inbox has no room for any of them; see ``learn``.
         """
@@ -307,7 +308,7 @@ class BlockOperations(Host):
         """Move a block to another trust zone.
 
         Args:
-            block_id: Id of a block: 16 hexadecimal digits.
+            block_id: Id of a block.
             zone: The zone to move it to. The policy has ceilings for ``trusted``, ``vetted``,
                 ``imported``, ``external``, ``untrusted`` and ``quarantined``.
             reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500

@@ -10,6 +10,7 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.errors import CheckpointsOff, StoreBusy
+from mnemic.kernel.results import ResultList
 
 if TYPE_CHECKING:
     from mnemic.kernel.results import Checkpoint, DropCheckpointsResult, Status
@@ -22,12 +23,12 @@ class CheckpointOperations(Host):
     """Operations on the files that make opening quick. None of them writes to the log."""
 
     @operation("GET ./checkpoints", "Spaces")
-    def checkpoints(self) -> tuple[Checkpoint, ...]:
+    def checkpoints(self) -> ResultList[Checkpoint]:
         """Return every checkpoint of this space, newest first, each read and checked in full."""
         space = self._open()
         space.snapshot()  # what others have erased is gone then
         writer = space.log_state.checkpoint_writer
-        return () if writer is None else writer.listing()
+        return ResultList(() if writer is None else writer.listing())
 
     @operation("POST ./checkpoints", "Spaces", "admin", same_twice=True, status=201)
     def checkpoint(self) -> Checkpoint:

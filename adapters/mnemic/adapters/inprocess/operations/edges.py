@@ -101,6 +101,7 @@ class EdgeOperations(Host):
             command_id: See the class.
 
         Raises:
+            BatchRefused: Every edge was refused; the message has the first reasons.
             FieldRefused: Too many at once, or one edge instead of a list.
         """
         from mnemic.kernel.decisions.batch_connect import decide_connects

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 POLICIES_MAX = 100
 DIGITS = 6
 """Decimal digits of a reported loss."""
+POLICIES = (
+    "Pass one policy, a list, or a mapping of names to policies; such as memory.policy, or "
+    "attrs.evolve(memory.policy, name=..., top_k=10)."
+)
 HORIZON_HOURS = 24.0
 """Active hours after a decision in which outcomes and labels count for it: one FSRS day."""
 
@@ -123,7 +127,7 @@ class ExperimentOperations(Host):
         from mnemic.adapters.inprocess.replay import backtest as backtest_engine
         from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, tally
 
-        named = _named(policies)
+        named = policies_by_name(policies)
         from_us = _hours("from_", 0.0 if from_ is None else from_)
         to_us = _hours("to", HOURS_MAX if to is None else to)
         if from_us > to_us:
@@ -195,7 +199,7 @@ def _calibrated(fit: Fit, before: PolicyId) -> CalibrateResult:
     )
 
 
-def _named(policies: object) -> dict[str, Policy]:
+def policies_by_name(policies: object) -> dict[str, Policy]:
     """Return the policies of a backtest by name.
 
     Raises:
@@ -210,18 +214,25 @@ def _named(policies: object) -> dict[str, Policy]:
     elif isinstance(policies, Sequence) and not isinstance(policies, str):
         pairs = [(getattr(policy, "name", ""), policy) for policy in policies]
     else:
-        raise PolicyRefused(f"neither policies nor policies by name: {policies!r:.100}")
+        raise PolicyRefused(
+            f"neither policies nor policies by name: {policies!r:.100}", recovery=POLICIES
+        )
     if len(pairs) > POLICIES_MAX:
         raise PolicyRefused(f"{len(pairs)} policies; compare at most {POLICIES_MAX}")
     found: dict[str, Policy] = {}
     for name, policy in pairs:
         if not isinstance(policy, Policy):
-            raise PolicyRefused(f"not a policy: {policy!r:.100}")
-        if not isinstance(name, str) or not name or name in found or name == RECORDED:
+            raise PolicyRefused(f"not a policy: {policy!r:.100}", recovery=POLICIES)
+        if name in found:
             raise PolicyRefused(
-                f"a policy cannot go by the name {name!r} here",
-                recovery="Give a mapping with a name of its own for each; what was recorded is "
-                f"always compared, as {RECORDED!r}.",
+                f"two of the policies are called {name!r}",
+                recovery='Name each: backtest({"one": first, "two": second}).',
+            )
+        if not isinstance(name, str) or not name or name == RECORDED:
+            raise PolicyRefused(
+                f"a policy cannot be called {name!r} in a backtest",
+                recovery=f"Choose another name; {RECORDED!r} are the answers as they were, which "
+                "are always compared.",
             )
         found[name] = policy
     return found

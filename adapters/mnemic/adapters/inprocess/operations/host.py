@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from typing import Self, TypeVar
 
@@ -29,6 +29,8 @@ from mnemic.projections.view import View
 T = TypeVar("T")
 Date = str | datetime | None
 """ISO 8601 or a datetime; a naive one is UTC."""
+Day = str | date | None
+"""The same, or a day, which means its end: see ``system.days``."""
 
 
 @define

@@ -16,6 +16,12 @@ def decision(space: SessionHandle, identifier: str) -> tuple[Recorded, RecallRec
     Raises:
         DecisionNotFound: No recorded recall has this id.
     """
+    if not isinstance(identifier, str):
+        raise DecisionNotFound(
+            f"a {type(identifier).__name__} is not the id of a decision",
+            recovery='Pass an id like "d45": the decision_id of a recall.',
+            decision_id=repr(identifier)[:80],
+        )
     version = decision_version(identifier)
     recorded = None
     if version is not None and version <= space.snapshot().version:

@@ -21,7 +21,7 @@ from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.replay.reevaluation import Decision
 from mnemic.kernel.errors import DecisionSealed, EmbedderMismatch, FieldRefused, PolicyRefused
 from mnemic.kernel.events import SIGNALS, AnswerRow
-from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.identity import BlockId, DecisionId
 from mnemic.kernel.model.texts import BlockText, placeholder
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
@@ -50,8 +50,11 @@ class Supposition:
     without: Selection | None = None
     """Writes whose blocks are left out."""
 
-    def checked(self) -> Supposition:
+    def checked(self, decision: DecisionId) -> Supposition:
         """Return it, if it is valid.
+
+        Args:
+            decision: The decision that it is about.
 
         Raises:
             FieldRefused: No input is changed.
@@ -59,8 +62,9 @@ class Supposition:
         """
         if not self.names:
             raise FieldRefused(
-                "what_if needs at least one changed input",
-                recovery="Give at least one of policy, query, frame, top_k and without.",
+                f"what_if({decision!r}) changes nothing: give at least one input",
+                recovery=f"Give policy, query, frame, top_k or without: what_if({decision!r}, "
+                f"top_k=10). For the answer as it was, use replay({decision!r}).",
             )
         if self.policy is not None and not isinstance(self.policy, Policy):
             raise PolicyRefused(f"not a policy: {self.policy!r:.100}")
@@ -133,9 +137,9 @@ def what_if(space: SessionHandle, models: Models, identifier: str, supposed: Sup
         EmbedderMismatch, VectorRefused: The embedder of that time is not available for a new
             question.
     """
-    supposed = supposed.checked()
     now = space.view()
     recorded, event = decision_records.decision(space, identifier)
+    supposed = supposed.checked(decision_records.decision_name(recorded))
     models = recorded_recalls.as_then(event, models)
     view = recorded_recalls.view_of(now.state, event)
     if recorded_recalls.is_sealed(view, event):
