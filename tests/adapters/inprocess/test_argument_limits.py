@@ -27,7 +27,13 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.decisions.connecting import Assertion
-from mnemic.kernel.errors import WORDS_LENGTH_MAX, BlockNotFound, FieldRefused, Refused
+from mnemic.kernel.errors import (
+    WORDS_LENGTH_MAX,
+    BatchRefused,
+    BlockNotFound,
+    FieldRefused,
+    Refused,
+)
 from mnemic.kernel.policy import DEFAULT
 from mnemic.projections.retrieval.request import FILTER_LENGTH_MAX
 
@@ -153,9 +159,10 @@ def test_a_refusal_names_the_argument_and_the_limit(memory: SyncMemory) -> None:
 def test_an_oversized_item_of_a_batch_is_refused_individually(memory: SyncMemory) -> None:
     lesson = {"content": "x", "metadata": deep(lambda value: {"a": value}, DEPTH_MAX + 1)}
     edge = Assertion(source="a", target="b", note=deep(lambda value: [value], DEPTH_MAX + 1))
-    (refusal,) = memory.learn_many([lesson]).refused
-    (error,) = memory.connects([edge]).errors
-    assert (refusal.code, error.code) == ("field-refused", "field-refused")
+    (refusal,) = memory.learn_many(["y", lesson]).refused
+    assert refusal.code == "field-refused"
+    with pytest.raises(BatchRefused, match="#0 field-refused"):
+        memory.connects([edge])
 
 
 def test_arguments_within_the_limits_are_passed_unchanged() -> None:
@@ -199,7 +206,7 @@ def test_infinite_iterables_are_refused_in_time(memory: SyncMemory, value: Any) 
         lambda: memory.compose([{"block_id": block, "metadata": value}]),
     ):
         assert refused(ask)["code"] == "field-refused"
-    (refusal,) = memory.learn_many([{"content": "z", "tags": value}]).refused
+    (refusal,) = memory.learn_many(["y", {"content": "z", "tags": value}]).refused
     assert refusal.code == "field-refused"
 
 

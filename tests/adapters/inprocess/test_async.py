@@ -95,7 +95,15 @@ SCRIPT: Script = [
     ("pending_connections", lambda _: {}),
     ("history", lambda _: {}),
     ("log", lambda _: {}),
-    ("connects", lambda seen: {"edges": [{"source": seen[7].block_id, "target": "nobody"}]}),
+    (
+        "connects",
+        lambda seen: {
+            "edges": [
+                {"source": seen[7].block_id, "target": "nobody"},
+                {"source": seen[7].block_id, "target": seen[2].results[0].block_id},
+            ]
+        },
+    ),
     (
         "connect_by_query",
         lambda _: {"source_query": "a crane", "target_query": "a storm", "dry_run": True},

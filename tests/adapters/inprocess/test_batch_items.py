@@ -7,7 +7,7 @@ import pytest
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.batch_items import batch_item
 from mnemic.kernel.decisions.connecting import Assertion
-from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.errors import BatchRefused, FieldRefused
 
 FIELDS = "Its fields: source, target, relation, weight, note, if_exists."
 
@@ -34,9 +34,20 @@ def test_an_item_becomes_a_value_with_its_fields() -> None:
 
 
 def test_a_misspelt_field_of_a_lesson_is_named() -> None:
+    with SyncMemory.open(":memory:") as memory, pytest.raises(BatchRefused) as refused:
+        memory.learn_many([{"contents": "the gate is shut"}, {"tags": ["gate"]}])
+    assert refused.value.message == (
+        "all 2 lessons were refused: #0 field-refused: a lesson has no field 'contents'; "
+        "#1 field-refused: a lesson needs content"
+    )
+    assert refused.value.recovery.startswith("Its fields: content, tags")
+
+
+def test_a_summary_names_the_first_refusals() -> None:
     with SyncMemory.open(":memory:") as memory:
-        answer = memory.learn_many([{"contents": "the gate is shut"}, {"tags": ["gate"]}])
-    assert [each.detail for each in answer.refused] == [
-        "a lesson has no field 'contents'",
-        "a lesson needs content",
-    ]
+        answer = memory.learn_many(["the gate is shut", *({"text": str(n)} for n in range(5))])
+    assert answer.summary == (
+        "Learned: 1 created, 5 refused (#1 field-refused: a lesson has no field 'text'; "
+        "#2 field-refused: a lesson has no field 'text'; "
+        "#3 field-refused: a lesson has no field 'text'; and 2 more)."
+    )

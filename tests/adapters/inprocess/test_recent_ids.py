@@ -11,7 +11,7 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import Memory, SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
-from mnemic.kernel.errors import ContentEmpty, NothingToScore
+from mnemic.kernel.errors import BatchRefused, ContentEmpty, NothingToScore
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -87,7 +87,8 @@ def test_failed_operations_leave_recent_ids_unchanged(memory: SyncMemory) -> Non
         memory.learn("")
     with pytest.raises(NothingToScore):
         memory.outcome([], 0.5)
-    memory.outcome(["nobody"], 0.5)
+    with pytest.raises(BatchRefused):
+        memory.outcome(["nobody"], 0.5)
     assert recent(memory) == before
 
 

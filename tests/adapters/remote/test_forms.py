@@ -16,7 +16,7 @@ from mnemic.projections.retrieval.filters import KEYS
 
 def told(of: type) -> dict[str, Any]:
     """Return the fields of a class with their defaults, in order."""
-    return {each.name: each.default for each in attrs.fields(of)}
+    return {each.name.removesuffix("_"): each.default for each in attrs.fields(of)}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ by page, so every interface with ``blocks`` has dumps.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from io import StringIO
@@ -34,6 +35,8 @@ HEADINGS: Final = {
 }
 """Headings of a Markdown dump by status, in order."""
 
+MARKUP: Final = re.compile(r"^(\s*[0-9]*)([#>+*=`~|_.)-])")
+"""What would make a line a heading, a list, a quotation, a table or a rule in Markdown."""
 CONDITIONS: Final = ("tag", "category", "author", "thread", "status")
 Asked = dict[str, Any]
 """Arguments of ``blocks``."""
@@ -78,7 +81,8 @@ def _text(block: Block) -> str:
     """Return the text of a block as an entry of a list, its further lines indented."""
     if block.content is None:
         return "(lost)" if block.lost else "(erased)"
-    return "  \n  ".join(escaped(line) for line in block.content.splitlines() or [""])
+    lines = block.content.splitlines() or [""]
+    return "  \n  ".join(MARKUP.sub(r"\1\\\2", escaped(line)) for line in lines)
 
 
 def _facts(block: Block) -> str:

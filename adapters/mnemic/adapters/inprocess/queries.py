@@ -232,7 +232,8 @@ class Queries(SyncDumps, ABC):
 
         Args:
             before: A version (``120``), active hours (``"12.5h"``), a decision (``"d45"``, as it
-                read the memory), a wall-clock instant (ISO 8601, or a datetime), or ``"now"``.
+                read the memory), a wall-clock instant (ISO 8601, or a datetime), a day
+                (``"2026-11-17"``, meaning its end; see ``as_of``), or ``"now"``.
             after: The same, and not earlier than *before*.
             limit: Most entries of each list; ``totals`` counts them all. Range: 1 to 1000.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NewType
 
-from attrs import field, frozen
+from attrs import frozen
 
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Receipt
@@ -72,7 +72,7 @@ class Member:
 class Bounds:
     """An interval, both ends included: of numbers or of texts."""
 
-    from_: float | str | None = field(default=None, alias="from")
+    from_: float | str | None = None
     """At least this; null: no lower bound."""
     to: float | str | None = None
     """At most this; null: no upper bound."""
@@ -121,7 +121,7 @@ class Filter:
     """At least one of these filters holds."""
     all: Sequence[Filter] | None = None
     """All of these filters hold."""
-    not_: Filter | None = field(default=None, alias="not")
+    not_: Filter | None = None
     """This filter does not hold."""
 
 

@@ -271,8 +271,8 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 
 
 def _key(attribute: attrs.Attribute[Any]) -> str:
-    """Return the key of a field in a document: its name, unless that is a word of Python."""
-    return attribute.alias or attribute.name
+    """Return the key of a field in a document; ``from_`` is named ``from``, a word of Python."""
+    return attribute.name.removesuffix("_")
 
 
 def _named(of: type) -> str:

@@ -43,7 +43,10 @@ def test_a_file_of_edges_is_connected_and_refusals_name_their_line(
     assert ran.out.splitlines() == [
         f"Created supports edge: {demo[:8]}…→{gauge[:8]}… (weight=0.75)",
         f"Created similar edge: {invoice[:8]}…→{gauge[:8]}… (weight=0.90)",
-        "Edges: 2 created, 2 errors.",
+        (
+            "Edges: 2 created, 2 refused (#1 block-not-found: no block has an id that begins with "
+            "'deadbeef'; #2 field-refused: not an edge: '{no json')."
+        ),
     ]
     assert ran.err.splitlines() == [
         "warning line 3: block-not-found: no block has an id that begins with 'deadbeef'",

@@ -14,11 +14,12 @@ from attrs import evolve
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.results import refusals_in
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
-from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.errors import BatchRefused, MnemicError
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.results import Block, LearnResult
+from mnemic.kernel.results import Block, LearnResult, Refusal
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -385,8 +386,10 @@ def test_an_invalid_lesson_is_refused_and_leaves_no_trace(
     lesson: dict[str, Any] = {"content": "words", **given}
     assert refused(lambda: memory.learn(**lesson)) == code
     assert memory.status() == before
-    batch = memory.learn_many([lesson])
-    assert [(each.position, each.code) for each in batch.refused] == [(0, code)]
+    with pytest.raises(BatchRefused) as batch:
+        memory.learn_many([lesson])
+    (item,) = refusals_in(batch.value, Refusal)
+    assert (item.position, item.code) == (0, code)
     assert memory.status() == before
 
 

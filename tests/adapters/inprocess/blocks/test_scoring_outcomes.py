@@ -10,7 +10,7 @@ import pytest
 from mnemic.adapters.embedders.hashing import ScriptedEmbedder, with_cosine
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.system.clocks import ManualClock
-from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.errors import BatchRefused, MnemicError
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Edge, OutcomeResult
@@ -295,8 +295,13 @@ def test_when_nothing_can_be_scored_nothing_is_written(memory: SyncMemory) -> No
     (gone,) = active(memory, 1)
     memory.forget(gone)
     before = memory.status()
-    done = memory.outcome([gone, "0" * 16], 1.0)
-    assert (done.updated, len(done.refused)) == ((), 2)
+    with pytest.raises(BatchRefused) as error:
+        memory.outcome([gone, "0" * 16], 1.0)
+    assert error.value.message == (
+        "all 2 blocks were refused: "
+        f"#0 block-not-active: the block is archived: {gone}; "
+        f"#1 block-not-found: no block has this id: {'0' * 16}"
+    )
     assert memory.status() == before
 
 

@@ -200,7 +200,8 @@ def test_metadata_that_contains_itself_is_refused(memory: SyncMemory) -> None:
     circular["self"] = circular
     assert refused(lambda: memory.learn("x", metadata=circular)) == "field-refused"
     assert refused(lambda: memory.learn("x", metadata=circular, command_id="c")) == "field-refused"
-    (refusal,) = memory.learn_many([{"content": "x", "metadata": circular}], command_id="d").refused
+    batch = ["y", {"content": "x", "metadata": circular}]
+    (refusal,) = memory.learn_many(batch, command_id="d").refused
     assert refusal.code == "field-refused"
 
 

@@ -21,7 +21,7 @@ from mnemic.specs.contracts.interface.fixtures import (
     needs,
     version_of,
 )
-from mnemic.specs.contracts.interface.sample_requests import LESSONS, LONG_AGO
+from mnemic.specs.contracts.interface.sample_requests import LESSONS, LONG_AGO, UNKNOWN_ID
 from mnemic.specs.strategies.clocks import HOUR_US
 
 
@@ -124,6 +124,24 @@ class Blocks(InterfaceFixture):
             (1, "content-empty"),
             (2, "field-refused"),
         ]
+
+    @needs("edges")
+    def test_the_first_characters_of_an_id_do_where_an_id_does(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        gate, tea = ids["gate"][:8], ids["tea"][:8]
+        assert plain(memory.block(gate)) == plain(memory.block(ids["gate"]))
+        assert plain(memory.edges(f"[{gate}]")) == plain(memory.edges(ids["gate"]))
+        made = plain(memory.connect(tea, gate, "supports"))
+        assert (made["source_id"], made["target_id"]) == (ids["tea"], ids["gate"])
+        scored = plain(memory.outcome([gate, tea], signal=0.9))
+        assert sorted(scored["updated"]) == sorted([ids["gate"], ids["tea"]])
+        memory.forget(tea)
+        assert plain(memory.block(ids["tea"]))["status"] == "archived"
+        for unknown in (UNKNOWN_ID[:8], gate[:7]):
+            with pytest.raises(MnemicError) as refused:
+                memory.block(unknown)
+            assert (refused.value.code, bool(refused.value.recovery)) == ("block-not-found", True)
 
     @needs("embedder")
     def test_consolidate_reports_its_changes(self, memory: Interface) -> None:

@@ -63,8 +63,9 @@ class InterfaceFixture(ABC):
     """Features that this interface does not support; tests that need them are skipped. Names of
     operations, ``as_of.OPERATION`` for an operation that views do not have, ``OPERATION.ARGUMENT``
     for an argument, ``OPERATION.shape`` if it has its own errors for arguments of a wrong shape,
-    and features: ``clock`` and ``embedder`` (it cannot be given one), ``space`` (it cannot be
-    opened on another), ``command_id``, ``progress``, ``read_only``."""
+    and features: ``where.nested`` (its filters hold texts only), ``clock`` and ``embedder`` (it
+    cannot be given one), ``space`` (it cannot be opened on another), ``command_id``, ``progress``,
+    ``read_only``."""
 
     @abstractmethod
     def interface(self, setting: Setting) -> AbstractContextManager[Interface]:

@@ -20,7 +20,7 @@ from mnemic.specs.contracts.interface.fixtures import (
     origin_of,
     version_of,
 )
-from mnemic.specs.contracts.interface.sample_requests import LESSONS, UNKNOWN_ID
+from mnemic.specs.contracts.interface.sample_requests import LESSONS, LONG_AGO, UNKNOWN_ID
 
 
 class Recalls(InterfaceFixture):
@@ -126,6 +126,36 @@ class Recalls(InterfaceFixture):
         for where in (*asked, since, until, said):
             answer = plain(memory.recall("which lamp?", where=where, record=False))
             assert answer["block_ids"] == [mine], where
+
+    @needs("where.nested", "replay")
+    def test_filters_can_be_combined(self, memory: Interface) -> None:
+        said: dict[str, dict[str, Any]] = {
+            "old": {"author": "Ines", "metadata": {"lane": 3, "user": "ann"}},
+            "new": {"author": "Ines", "metadata": {"lane": 5, "user": "bob"}},
+            "loud": {"author": "Omar", "confidence": 0.4},
+        }
+        ids = {
+            name: plain(memory.learn(f"the lamp is {name}", created_at=LONG_AGO, **given))[
+                "block_id"
+            ]
+            for name, given in said.items()
+        }
+        filters: list[tuple[dict[str, Any], set[str]]] = [
+            ({"user": "ann"}, {"old"}),
+            ({"user": ["ann", "bob"]}, {"old", "new"}),
+            ({"range": {"metadata": {"lane": {"from": 4}}}}, {"new"}),
+            ({"range": {"metadata": {"lane": {"from": 3, "to": 4}}}}, {"old"}),
+            ({"range": {"metadata": {"lane": {"from": "3"}}}}, set()),
+            ({"range": {"confidence": {"to": 0.4}}}, {"loud"}),
+            ({"any": [{"user": "ann"}, {"author": "Omar"}]}, {"old", "loud"}),
+            ({"all": [{"author": "Ines"}, {"not": {"user": "bob"}}]}, {"old"}),
+            ({"not": {"author": "Ines"}}, {"loud"}),
+            ({"not": {"any": [{"user": "ann"}, {"author": "Omar"}]}}, {"new"}),
+        ]
+        for where, wanted in filters:
+            answer = plain(memory.recall("which lamp?", where=where, min_probability=0.0))
+            assert {*answer["block_ids"]} == {ids[name] for name in wanted}, where
+            assert plain(memory.replay(answer["decision_id"]))["outcome"] == "reproduced"
 
     @needs("embedder")
     def test_an_answer_says_whether_memory_answers(

@@ -75,10 +75,25 @@ REFUSED_CALLS: dict[str, tuple[str, str, Ask]] = {
         "recall",
         lambda m, _: m.recall("x", where={"colour": "red"}),
     ),
+    "recall by a range without bounds": (
+        "field-refused",
+        "where.nested",
+        lambda m, _: m.recall("x", where={"range": {"confidence": {}}}),
+    ),
+    "recall by no filter": (
+        "field-refused",
+        "where.nested",
+        lambda m, _: m.recall("x", where={"any": []}),
+    ),
     "score above one": (
         "signal-out-of-range",
         "outcome",
         lambda m, ids: m.outcome([ids["tea"]], signal=1.5),
+    ),
+    "score unknown blocks alone": (
+        "batch-refused",
+        "outcome",
+        lambda m, _: m.outcome([UNKNOWN_ID], signal=1.0),
     ),
     "score no block": ("nothing-to-score", "outcome", lambda m, _: m.outcome([], signal=1.0)),
     "score an unknown decision": (
