@@ -21,6 +21,7 @@ PAGES = (
     "how-to/looking-back.md",
     "how-to/own-adapters.md",
     "how-to/relations.md",
+    "how-to/results.md",
 )
 
 

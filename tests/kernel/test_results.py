@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results import LearnManyResult, LearnResult, Page, Refusal, ResultList
 from tests.kernel.blocks import block
 
@@ -52,8 +53,9 @@ def test_a_page_is_a_sequence_of_its_entries() -> None:
 
 
 def test_a_list_of_results_is_a_tuple_with_their_conversions() -> None:
-    results = ResultList([LearnResult(block_id="b", action="created", version=2)])
-    assert results == (results[0],)
+    learned = LearnResult(block_id=BlockId("b"), action="created", version=2)
+    results = ResultList([learned])
+    assert (*results,) == (learned,)
     assert json.loads(results.to_json()) == results.to_dict() == {"items": [results[0].to_dict()]}
     assert copy(results).to_dict() == results.to_dict()
 

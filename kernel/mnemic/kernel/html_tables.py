@@ -15,7 +15,7 @@ ROWS_MAX: Final = 50
 """Entries of a list that are shown."""
 TEXT_MAX: Final = 300
 """Characters of a value that are shown."""
-NOTHING: Final = (None, "", [], {})
+NOTHING: Final[tuple[object, ...]] = (None, "", [], {})
 MARKUP: Final = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
 )

@@ -69,9 +69,9 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the result as an HTML table, which notebooks display; all texts are escaped."""
-        is_list = isinstance(self, Listing)
-        shown = _table_of(tuple(self)) if is_list else table_of_fields(self.to_dict())
-        return paragraph(self.summary) + shown
+        if isinstance(self, Listing):
+            return paragraph(self.summary) + _table_of(tuple(self))
+        return paragraph(self.summary) + table_of_fields(self.to_dict())
 
 
 def json_text(document: Any, indent: int | None) -> str:

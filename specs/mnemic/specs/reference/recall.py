@@ -252,7 +252,12 @@ def _meets(facts: PlainBlock, name: str, wanted: Any) -> bool:
     return facts.created_at_us >= bound_us if name == "since" else facts.created_at_us <= bound_us
 
 
-_CONDITIONS = {"any": _compound, "all": _compound, "not": _compound, "range": _in_ranges}
+_CONDITIONS: dict[str, Callable[[PlainBlock, str, Any], bool]] = {
+    "any": _compound,
+    "all": _compound,
+    "not": _compound,
+    "range": _in_ranges,
+}
 """Conditions that hold others; the rest are simple ones."""
 
 

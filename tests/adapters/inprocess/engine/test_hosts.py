@@ -200,7 +200,7 @@ def test_metadata_that_contains_itself_is_refused(memory: SyncMemory) -> None:
     circular["self"] = circular
     assert refused(lambda: memory.learn("x", metadata=circular)) == "field-refused"
     assert refused(lambda: memory.learn("x", metadata=circular, command_id="c")) == "field-refused"
-    batch = ["y", {"content": "x", "metadata": circular}]
+    batch: list[str | dict[str, Any]] = ["y", {"content": "x", "metadata": circular}]
     (refusal,) = memory.learn_many(batch, command_id="d").refused
     assert refusal.code == "field-refused"
 

@@ -72,9 +72,10 @@ PARAMETERS: Document = {
         "name": "as_of",
         "in": "query",
         "description": "Read the past: `hour:` and active hours, `version:` and a version, `at:` "
-        "and an instant in ISO 8601, or `decision:` and its id. Left out: now. An hour that has "
-        "not ended can be fixed: `hour:12.5@901` is that hour as it was when the log ended at "
-        "version 901.",
+        "and an instant in ISO 8601 or a day, or `decision:` and its id. Left out: now. A day "
+        "means its end, in the zone named behind it (`at:2026-03-01[Europe/Berlin]`) or that of "
+        "the server. An hour that has not ended can be fixed: `hour:12.5@901` is that hour as it "
+        "was when the log ended at version 901.",
         "schema": {
             "type": "string",
             "pattern": POINT,
