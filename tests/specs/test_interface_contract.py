@@ -14,12 +14,16 @@ from tests.specs.spies import Notes, Said, Spy, sayable
 
 OF_THE_HOST = "how an interface is opened and closed is specific to it; see Setting"
 PARTS = "an object of the host process, which other interfaces cannot be given"
+FILTERS = "the filters of blocks"
 UNSAID: dict[str, str] = {
     "open": OF_THE_HOST,
     "close": OF_THE_HOST,
     "import_space.clock": PARTS,
     "import_space.entropy": PARTS,
     "import_space.keys": PARTS,
+    **dict.fromkeys(
+        ("to_csv.conditions", "to_jsonl.conditions", "to_markdown.conditions"), FILTERS
+    ),
 }
 """Operations and arguments that no contract test calls, with the reason."""
 

@@ -9,7 +9,7 @@ from typing import Any, assert_type
 import pytest
 
 from mnemic.adapters import client, inprocess
-from mnemic.kernel.results import Block, LearnResult, LogEntry
+from mnemic.kernel.results import Block, LearnResult, LogEntry, ResultList
 
 OPENING = {"open"}
 """One names a file, the other a server."""
@@ -83,4 +83,4 @@ def test_checkers_see_the_results_of_the_process(memory: client.SyncMemory) -> N
     block = assert_type(memory.learn("the gate opens at six"), LearnResult).block_id
     view = memory.as_of(version=2)
     assert assert_type(view.block(block), Block) == assert_type(memory.block(block), Block)
-    assert assert_type(memory.log(limit=1), tuple[LogEntry, ...])[0].version == 0
+    assert assert_type(memory.log(limit=1), ResultList[LogEntry])[0].version == 0

@@ -13,7 +13,14 @@ from typing import assert_type
 from mnemic.adapters import client, inprocess
 from mnemic.adapters.inprocess import facade
 from mnemic.adapters.inprocess.registry import declarations
-from mnemic.kernel.results import Block, Edge, LearnResult, RecallResult, RezoneResult
+from mnemic.kernel.results import (
+    Block,
+    Edge,
+    LearnResult,
+    RecallResult,
+    ResultList,
+    RezoneResult,
+)
 
 OWN = {"export", "guide", "import_space", "policy", "reembed"}
 """Operations whose parameters differ between facades; each facade defines them itself."""
@@ -29,15 +36,15 @@ async def operations_are_typed(
     for memory in (here, there):
         assert_type(await memory.rezone("1f", "vetted", reason=None), RezoneResult)
         assert_type(await memory.learn("text", tags=["tools"]), LearnResult)
-        assert_type(await memory.edges("1f"), tuple[Edge, ...])
+        assert_type(await memory.edges("1f"), ResultList[Edge])
         await memory.rezone("1f")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
         await memory.learn(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         view = await memory.as_of(version=3)
         assert_type(await view.block("1f"), Block)
         assert_type(await view.recall("gate", top_k=3), RecallResult)
         await view.recall("gate", record=False)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    assert_type(await inprocess.Memory.edges(here, "1f"), tuple[Edge, ...])
-    assert_type(client.SyncMemory.edges(sync_there, "1f"), tuple[Edge, ...])
+    assert_type(await inprocess.Memory.edges(here, "1f"), ResultList[Edge])
+    assert_type(client.SyncMemory.edges(sync_there, "1f"), ResultList[Edge])
     for plain in (sync, sync_there):
         assert_type(plain.rezone("1f", "vetted", reason=None), RezoneResult)
         assert_type(plain.learn("text", tags=["tools"]), LearnResult)

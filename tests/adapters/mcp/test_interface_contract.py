@@ -24,11 +24,11 @@ class TestTools(InterfaceContract):
     lacks = frozenset(
         """
         export fork.into import_space last_learned_block_id last_recall_block_ids reembed
-        session_handle session session_block_ids
+        session_handle session session_block_ids to_markdown
         """.split()
     )
     """A remote client cannot name files on the server's machine, or models that are not named by a
-    text. Each connection has one session handle; the blocks that it touched are shown by a prompt
+    text, and reads page by page, not dumps. Each connection has one session handle; the blocks that it touched are shown by a prompt
     and listed as resources."""
 
     @pytest.fixture(autouse=True)

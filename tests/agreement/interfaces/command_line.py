@@ -85,7 +85,7 @@ LACKS = frozenset(
     adopt_policy.shape backtest.shape clock compose.shape
     composed_graph.ignored connects.shape embedder last_learned_block_id last_recall_block_ids
     learn_many.shape progress read_only reembed session session_block_ids session_handle
-    where.nested
+    to_markdown where.nested
     """.split()
 )
 """Features that the command line lacks or provides differently: it takes the system's clock and the

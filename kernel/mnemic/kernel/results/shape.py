@@ -201,7 +201,8 @@ def reasons(refusals: Sequence[Any]) -> str:
     Args:
         refusals: Values with ``position``, ``code`` and ``detail``.
     """
-    said = [f"#{each.position} {each.code}: {quoting(each.detail)}" for each in refusals]
+    ordered = sorted(refusals, key=lambda each: each.position)
+    said = [f"#{each.position} {each.code}: {quoting(each.detail)}" for each in ordered]
     more = len(said) - REASONS_MAX
     return "; ".join([*said[:REASONS_MAX], *([f"and {more} more"] if more > 0 else [])])
 

@@ -51,7 +51,8 @@ def test_a_batch_learns_valid_lessons_and_refuses_others_individually(memory: Sy
     assert batch.results[2].block_id == known
     assert batch.results[3].block_id == batch.results[0].block_id
     assert (batch.created, memory.status().version, memory.status().inbox) == (3, 7, 4)
-    assert str(batch) == "Learned: 3 created, 2 known, 5 refused."
+    assert str(batch).startswith("Learned: 3 created, 2 known, 5 refused (#2 content-empty: ")
+    assert str(batch).endswith("; and 2 more).")
 
 
 def test_a_batch_is_one_transaction(memory: SyncMemory) -> None:

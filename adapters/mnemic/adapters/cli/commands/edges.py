@@ -162,8 +162,8 @@ def _connected(memory: SyncMemory, edges: Sequence[Any], command_id: str | None)
             errors[position] = _refused(position, given, refusal)
     try:
         result = memory.connects(list(tried.values()), command_id=command_id)
-    except BatchRefused as error:
-        result = ConnectsResult(errors=refusals_in(error, RefusedEdge))
+    except BatchRefused as refused:
+        result = ConnectsResult(errors=refusals_in(refused, RefusedEdge))
     positions = list(tried)
     for error in result.errors:
         position = positions[error.position]

@@ -125,6 +125,15 @@ class Blocks(InterfaceFixture):
             (2, "field-refused"),
         ]
 
+    @needs("to_markdown")
+    def test_the_blocks_can_be_dumped(self, memory: Interface, ids: Mapping[str, str]) -> None:
+        memory.learn("the lamp is new", author="Ines")
+        view = memory.as_of(version=version_of(memory))
+        for source in (memory, view):
+            assert len(plain(source.to_jsonl()).splitlines()) == len(ids) + 1
+            assert "- the lamp is new" in plain(source.to_markdown(author="Ines"))
+            assert len(plain(source.to_csv(status="active")).splitlines()) == len(ids) + 1
+
     @needs("edges")
     def test_the_first_characters_of_an_id_do_where_an_id_does(
         self, memory: Interface, ids: Mapping[str, str]
