@@ -28,8 +28,8 @@ class TestTools(InterfaceContract):
         """.split()
     )
     """A remote client cannot name files on the server's machine, or models that are not named by a
-    text, and reads page by page, not dumps. Each connection has one session handle; the blocks that it touched are shown by a prompt
-    and listed as resources."""
+    text, and lists blocks page by page. Each connection has one session handle; the blocks that it
+    touched are shown by a prompt and listed as resources."""
 
     @pytest.fixture(autouse=True)
     def reach(self, portal: BlockingPortal) -> None:
