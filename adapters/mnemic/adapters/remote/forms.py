@@ -69,26 +69,6 @@ class Member:
 
 
 @frozen(kw_only=True)
-class Bounds:
-    """An interval, both ends included: of numbers or of texts."""
-
-    from_: float | str | None = None
-    """At least this; null: no lower bound."""
-    to: float | str | None = None
-    """At most this; null: no upper bound."""
-
-
-@frozen(kw_only=True)
-class Ranges:
-    """Values between two bounds. Every given range must hold."""
-
-    confidence: Bounds | None = None
-    """How certain the text is, a number from 0 to 1."""
-    metadata: Mapping[str, Bounds] | None = None
-    """By key of the metadata. A value of another kind than the bounds does not match."""
-
-
-@frozen(kw_only=True)
 class Filter:
     """Which blocks a recall may consider.
 
@@ -115,8 +95,8 @@ class Filter:
     """Created at or after; blocks of unknown age do not match."""
     until: Instant | None = None
     """Created at or before."""
-    range: Ranges | None = None
-    """With values between two bounds."""
+    range: Mapping[str, Any] | None = None
+    """With a `confidence`, or values of keys of `metadata`, `from` a bound `to` another."""
     any: Sequence[Filter] | None = None
     """At least one of these filters holds."""
     all: Sequence[Filter] | None = None

@@ -15,11 +15,9 @@ from mnemic.adapters.remote.composed_graph import ComposedGraphAnswer
 from mnemic.adapters.remote.descriptions import entry, said
 from mnemic.adapters.remote.forms import (
     Assertion,
-    Bounds,
     Filter,
     Lesson,
     Member,
-    Ranges,
     Selector,
 )
 from mnemic.adapters.remote.operations import (
@@ -42,13 +40,11 @@ MAPPINGS = (dict, Mapping)
 FORMS: Mapping[type, str | None] = types.MappingProxyType(
     {
         Assertion: "connect",
-        Bounds: None,
         Filter: None,
         Frame: None,
         Lesson: "learn",
         Member: None,
         Policy: None,
-        Ranges: None,
         Selector: None,
     }
 )
@@ -271,7 +267,7 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 
 
 def _key(attribute: attrs.Attribute[Any]) -> str:
-    """Return the key of a field in a document; ``from_`` is named ``from``, a word of Python."""
+    """Return the key of a field in a document; ``not_`` is ``not``, a word of Python."""
     return attribute.name.removesuffix("_")
 
 
