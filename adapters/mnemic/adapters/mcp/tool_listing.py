@@ -30,10 +30,13 @@ from mnemic.adapters.mcp.tools import (
 )
 from mnemic.adapters.remote.operations import Operation, operations
 from mnemic.adapters.remote.schemas import FORMS, Schema, Shapes
+from mnemic.kernel.scope import SCOPE_KEYS
 
 DETAILED = frozenset({"Filter"})
 """Types that are described field by field. Others are described by a list or another tool, or an
 agent passes them on unchanged, such as a policy or a receipt."""
+PLAIN_NAMES = frozenset({"category", "author", "thread", "metadata", "any", "all", "not"})
+"""Fields of these whose names say what they are."""
 SAID = frozenset(
     """
     type description default enum minimum maximum items properties required additionalProperties
@@ -215,8 +218,23 @@ def _arguments_of(name: str) -> Schema:
     whole = shapes.arguments(operations()[name])
     short: Schema = _short(whole, shapes.components)
     details = {each: part for each, part in shapes.components.items() if each in DETAILED}
-    short["$defs"] = {each: _short(part, shapes.components) for each, part in details.items()}
+    short["$defs"] = {
+        each: _terse(_short(part, shapes.components)) for each, part in details.items()
+    }
     return short
+
+
+def _terse(shape: Schema) -> Schema:
+    """Return the schema of a type without what its names say, or another argument does."""
+    fields = {
+        name: {key: word for key, word in field.items() if key != "description"}
+        if name in PLAIN_NAMES
+        else field
+        for name, field in shape["properties"].items()
+        if name not in SCOPE_KEYS
+    }
+    loose = {"description", "required"}  # of the argument; empty
+    return {key: word for key, word in shape.items() if key not in loose} | {"properties": fields}
 
 
 def _short(shape: Schema, parts: Mapping[str, Schema]) -> Schema:

@@ -96,7 +96,7 @@ class Filter:
     until: Instant | None = None
     """Created at or before."""
     range: Mapping[str, Any] | None = None
-    """With a `confidence`, or values of keys of `metadata`, `from` a bound `to` another."""
+    """Of `confidence`, or of keys of `metadata`: `{from, to}`, both included."""
     any: Sequence[Filter] | None = None
     """At least one of these filters holds."""
     all: Sequence[Filter] | None = None
