@@ -214,8 +214,8 @@ class _Learning:
 
         try:
             result = self._memory.learn_many([item.lesson or {} for item in tried])
-        except BatchRefused as error:
-            result = LearnManyResult(results=(), refused=refusals_in(error, Refusal))
+        except BatchRefused as whole:
+            result = LearnManyResult(results=(), refused=refusals_in(whole, Refusal))
         refused = {tried[refusal.position].place: refusal for refusal in result.refused}
         learned = iter(result.results)
         for item in batch:
