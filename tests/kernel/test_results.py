@@ -39,6 +39,12 @@ def read(document: str) -> Reader:
     return reader
 
 
+def shown(result: Any) -> str:
+    """Return what a notebook displays."""
+    document: str = result._repr_html_()
+    return document
+
+
 def test_a_page_is_a_sequence_of_its_entries() -> None:
     one, two = block(content="one"), block(content="two")
     page = Page(items=(one, two))
@@ -69,13 +75,13 @@ def test_json_is_that_of_the_plain_values() -> None:
 @given(st.text(max_size=80))
 def test_no_text_becomes_markup_in_a_notebook(content: str) -> None:
     page = Page(items=(block(content=content, author=content),))
-    for document in (page._repr_html_(), page[0]._repr_html_(), ResultList(page)._repr_html_()):
+    for document in (shown(page), shown(page[0]), shown(ResultList(page))):
         assert read(document).tags <= {"p", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 def test_a_table_shows_texts_and_leaves_out_empty_columns() -> None:
     page = Page(items=(block(content="<script>alert(1)</script>"),))
-    reader = read(page._repr_html_())
+    reader = read(shown(page))
     assert "<script>alert(1)</script>" in reader.cells
     assert "content" in reader.cells
     assert "author" not in reader.cells
@@ -83,7 +89,7 @@ def test_a_table_shows_texts_and_leaves_out_empty_columns() -> None:
 
 def test_a_long_list_is_cut() -> None:
     page = Page(items=tuple(block(content=str(n)) for n in range(60)))
-    assert read(page._repr_html_()).cells[-1] == "and 10 more"
+    assert read(shown(page)).cells[-1] == "and 10 more"
 
 
 def test_a_summary_names_three_refusals_and_counts_the_rest() -> None:

@@ -270,7 +270,7 @@ def outcome_result(
         displaced: The edges that made room.
 
     Raises:
-        BatchRefused: None of the blocks could be scored.
+        BatchRefused: None of the blocks that the caller named could be scored.
     """
     from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX
 
@@ -286,7 +286,8 @@ def outcome_result(
         )
         for each in refused
     )
-    check_batch("block", refusals, of=len(places))
+    if feedback.decision_id is None and feedback.composition_id is None:
+        check_batch("block", refusals, of=len(places))  # else the caller named no block
     return OutcomeResult(
         updated=event.block_ids if event else (),
         signal=float(feedback.signal),

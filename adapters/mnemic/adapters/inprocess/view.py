@@ -39,10 +39,12 @@ class AtPoint(Protocol):
     @property
     def version(self) -> int:
         """The version of the log that it shows."""
+        ...
 
     @property
     def hour(self) -> float:
         """The active hours decay is evaluated at."""
+        ...
 
 
 def view_in_words(view: AtPoint, space: str, recorded_at: str | None) -> str:

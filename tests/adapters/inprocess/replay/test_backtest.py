@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
-from mnemic.kernel.errors import FieldRefused, PolicyRefused
+from mnemic.kernel.errors import BatchRefused, FieldRefused, PolicyRefused
 from mnemic.kernel.policy import DEFAULT, ELFMEM, Frame, Policy
 from mnemic.kernel.results import RECORDED, Backtest, PolicyScore, RecallResult
 from mnemic.projections.evaluation.bootstrap import intervals, random_words
@@ -410,7 +411,8 @@ class SyntheticLife:
             if which % 2:
                 self.memory.outcome(decision_id=found.decision_id, signal=signal)
             elif found.block_ids:
-                self.memory.outcome(list(found.block_ids[:1]), signal)
+                with suppress(BatchRefused):  # it may be archived by then
+                    self.memory.outcome(list(found.block_ids[:1]), signal)
 
     def adopt(self, which: int) -> None:
         self.memory.adopt_policy((DEFAULT, WIDE, BY_AGE)[which % 3])

@@ -205,7 +205,8 @@ def test_an_instant_is_the_last_version_recorded_by_then(opened: Open, clock: Ma
     assert memory.as_of(at=at_one).version == 2
     assert memory.as_of(at=at_one - timedelta(microseconds=1)).version == 1
     assert memory.as_of(at="2026-01-01T03:00:00+02:00").version == 2
-    assert memory.as_of(at="2026-01-01").version == 1
+    assert memory.as_of(at="2026-01-01T00:00").version == 1
+    assert memory.as_of(at="2026-01-01[UTC]").version == 3
     assert memory.as_of(at="2099-01-01").version == 3
 
 

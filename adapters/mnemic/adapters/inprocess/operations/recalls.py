@@ -157,7 +157,7 @@ class RecallOperations(Host):
             command_id: See the class.
 
         Raises:
-            BatchRefused: None of the blocks can be scored; the message has the first reasons.
+            BatchRefused: None of *block_ids* can be scored; the message has the first reasons.
             NothingToScore: None of blocks, decision and composition, or several.
             SignalOutOfRange, FieldRefused, DecisionNotFound, CompositionNotFound: See each.
         """
