@@ -234,7 +234,8 @@ class Life:
         for _ in range(DAILY["judged"]):
             self._pass()
             block = self._recent(self.blocks)
-            self.memory.outcome([block.id], signal=self._signal())
+            with suppress(Refused):  # archived meanwhile
+                self.memory.outcome([block.id], signal=self._signal())
 
     def revise(self) -> None:
         """Revise one block, forget another, and move a third one to a lower zone."""
@@ -251,8 +252,8 @@ class Life:
         missing = events - 1 - self.memory.status().version
         latest = cycle(self.blocks[-DAILY["learned"] :])
         while missing > 0:
-            judged = self.memory.outcome([next(latest).id], signal=self._signal())
-            missing -= len(judged.updated)
+            with suppress(Refused):  # archived meanwhile
+                missing -= len(self.memory.outcome([next(latest).id], self._signal()).updated)
 
     def _pass(self) -> None:
         self.clock.advance(microseconds=self.step_us)

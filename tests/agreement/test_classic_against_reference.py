@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.kernel.errors import BatchRefused
 from mnemic.kernel.model.compositions import CONSUMES, LABELS
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.frontier.classic import candidates as classic
@@ -79,7 +81,8 @@ def play(memory: SyncMemory, clock: ManualClock, ids: list[str], step: tuple[str
         case "forget":
             memory.forget(ids[what % len(ids)], "so")
         case "outcome":
-            memory.outcome([ids[what[0] % len(ids)]], what[1])
+            with suppress(BatchRefused):
+                memory.outcome([ids[what[0] % len(ids)]], what[1])
         case _:
             clock.advance(hours=what)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import permutations
 from typing import Any
 
@@ -17,6 +17,7 @@ from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.kernel.errors import BatchRefused
 from mnemic.kernel.model.compositions import CONSUMES, LABELS
 from mnemic.kernel.policy import DEFAULT
 from mnemic.kernel.results import Frontier
@@ -97,13 +98,15 @@ class Story:
             case "rezone", place, zone if self._all_active(place):
                 memory.rezone(ids[place], zone)
             case "outcome", place, signal:
-                memory.outcome([ids[place]], signal)
+                with suppress(BatchRefused):
+                    memory.outcome([ids[place]], signal)
             case "forget", place if self._all_active(place):
                 memory.forget(ids[place])
             case "wait", hours:
                 for _ in range(hours):
                     self.clock.advance(hours=1)
-                    memory.outcome([ids[0]], 0.4)
+                    with suppress(BatchRefused):
+                        memory.outcome([ids[0]], 0.4)
             case _:
                 """A label or session end without its target: no effect."""
 
