@@ -16,7 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import TextIO
 
@@ -25,7 +25,7 @@ from attrs import frozen
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteLog, SQLiteStore
-from mnemic.kernel.errors import BatchRefused, Refused
+from mnemic.kernel.errors import Refused
 
 COMMANDS_MAX = 24
 """An agent is killed after one of so many commands were acknowledged, however long that takes..."""
@@ -106,8 +106,7 @@ class Agent:
 
     def _outcome(self, name: str) -> None:
         if self._known:
-            with suppress(BatchRefused):
-                self._memory.outcome(self._some(3), self._chance.random(), command_id=name)
+            self._memory.outcome(self._some(3), self._chance.random(), command_id=name)
 
     def _consolidate(self, name: str) -> None:
         self._memory.consolidate(command_id=name)

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.kernel.errors import BatchRefused, Refused
+from mnemic.kernel.errors import Refused
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import DEFAULT
 from tests.adapters.checkpoints.states import restored, space_of, told, told_by_log
@@ -163,8 +163,7 @@ def _do(memory: SyncMemory, chance: random.Random, name: str) -> None:
         case 5 | 6:
             memory.recall(" ".join(chance.choices(WORDS, k=2)))
         case 7:
-            with suppress(BatchRefused):
-                memory.outcome(memory.session_block_ids[-2:], chance.random())
+            memory.outcome(memory.session_block_ids[-2:], chance.random())
         case _:
             memory.curate()
 

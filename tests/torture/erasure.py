@@ -18,7 +18,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from attrs import define, field, frozen
@@ -26,7 +26,7 @@ from attrs import define, field, frozen
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.opening import open_store
-from mnemic.kernel.errors import BatchRefused, MnemicError, Refused
+from mnemic.kernel.errors import MnemicError, Refused
 from mnemic.kernel.results import Receipt
 from mnemic.projections.lexical.analysis import terms
 from mnemic.projections.lexical.languages.words import analysed
@@ -135,8 +135,7 @@ class History:
 
     def _score(self) -> None:
         one, other = self.chance.choice(self.secrets), self.chance.choice(self.others)
-        with suppress(BatchRefused):
-            self.memory.outcome([one.block, other], self.chance.random())
+        self.memory.outcome([one.block, other], self.chance.random())
 
     def _compose(self) -> None:
         one, other = self.chance.choice(self.secrets), self.chance.choice(self.others)
