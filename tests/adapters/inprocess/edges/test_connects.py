@@ -99,8 +99,8 @@ def test_a_batch_connects_what_it_can_and_refuses_the_rest_one_by_one(memory: Sy
     counts = (batch.created, batch.reinforced, batch.updated, batch.skipped, batch.deferred)
     assert counts == (1, 1, 1, 1, 0)
     assert str(batch) == batch.summary
-    counts, _, reasons = batch.summary.partition(" (")
-    assert counts == "Edges: 1 created, 1 reinforced, 1 updated, 1 skipped, 9 refused"
+    said, _, reasons = batch.summary.partition(" (")
+    assert said == "Edges: 1 created, 1 reinforced, 1 updated, 1 skipped, 9 refused"
     assert reasons.startswith("#2 self-loop: ")
     assert reasons.endswith("; and 6 more).")
 
