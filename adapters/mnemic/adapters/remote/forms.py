@@ -38,6 +38,7 @@ class Lesson:
     expires_at: Instant | None = None
     scope: Mapping[str, str] | None = None
     role: str | None = None
+    key: str | None = None
 
 
 @frozen(kw_only=True)
@@ -83,6 +84,8 @@ class Filter:
     """By one of these authors."""
     thread: str | Sequence[str] | None = None
     """In one of these threads."""
+    key: str | Sequence[str] | None = None
+    """Learned with one of these keys; one that ends in ``/`` matches every key below it."""
     metadata: Mapping[str, Any] | None = None
     """With these values under these keys."""
     since: Instant | None = None

@@ -22,7 +22,8 @@ from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
 
 Ints = NDArray[np.int64]
-KEYS = ("tags", "category", "author", "thread", "metadata", "since", "until")
+KEYS = ("tags", "category", "author", "thread", "key", "metadata", "since", "until")
+WORDS = ("tags", "category", "author", "thread", "key")
 WORDS_MAX = 1000
 """Maximum number of alternatives in one condition."""
 
@@ -36,6 +37,8 @@ class Where:
     category: tuple[str, ...] = ()
     author: tuple[str, ...] = ()
     thread: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    """One of these; one that ends in ``/`` matches every key below it."""
     metadata: tuple[tuple[str, Any], ...] = ()
     since_us: int | None = None
     """created_at at or after; blocks of unknown age do not pass."""
@@ -64,6 +67,7 @@ class Where:
             category=_words("category", given.get("category")),
             author=_words("author", given.get("author")),
             thread=_words("thread", given.get("thread")),
+            key=_words("key", given.get("key")),
             metadata=_metadata(given.get("metadata")),
             since_us=instant("since", given.get("since")),
             until_us=instant("until", given.get("until")),
@@ -71,7 +75,7 @@ class Where:
 
     def plain(self) -> dict[str, Any]:
         """Return the filter in the canonical form that is recorded; ``parse`` reads it."""
-        words = {name: getattr(self, name) for name in ("tags", "category", "author", "thread")}
+        words = {name: getattr(self, name) for name in WORDS}
         found: dict[str, Any] = {name: list(given) for name, given in words.items() if given}
         if self.metadata:
             found["metadata"] = dict(self.metadata)
@@ -193,7 +197,7 @@ def _sieves(view: View, eligibility: Eligibility) -> Iterator[tuple[str, Sieve]]
         yield "where since", lambda numbers: _dated(view, numbers, since=since)
     if until is not None:
         yield "where until", lambda numbers: _dated(view, numbers, until=until)
-    for name in ("author", "thread", "metadata"):
+    for name in ("key", "author", "thread", "metadata"):
         values = getattr(where, name)
         if values:
             yield f"where {name}", partial(_saying, view, name, values)
@@ -231,7 +235,9 @@ def _dated(
 
 
 def _saying(view: View, name: str, wanted: tuple[Any, ...], numbers: Ints) -> NDArray[np.bool_]:
-    """Return which texts meet the condition on author, thread or metadata."""
+    """Return which texts meet the condition on key, author, thread or metadata."""
+    if name == "key":
+        return np.isin(numbers, [number for key in wanted for number in view.keyed(key)])
     passing = (_says(view.text(number), name, wanted) for number in numbers.tolist())
     return np.fromiter(passing, dtype=np.bool_, count=len(numbers))
 

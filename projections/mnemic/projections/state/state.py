@@ -13,6 +13,7 @@ from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.texts import Embedding, Erased
 from mnemic.kernel.model.vectors import DIMENSION_MAX, unpack
 from mnemic.projections.blocks.catalogue import Catalogue
+from mnemic.projections.blocks.keys import Keys
 from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.graph.graph import Graph
@@ -38,6 +39,7 @@ class State:
         self.ledger = Ledger()
         self.lexicon = Lexicon(texts=self.catalogue.texts)
         self.statements = Statements(self.catalogue.texts)
+        self.keys = Keys(self.catalogue.texts)
         self.sequence = Threads(self.catalogue)
         self.passages = Passages(self.catalogue.texts, self.lexicon, self.sequence)
         self.terms = Terms()

@@ -40,6 +40,7 @@ def learn(
     metadata: tuple[str, ...] = (),
     scope: tuple[str, ...] = (),
     role: str | None = None,
+    key: str | None = None,
     command_id: str | None = None,
     run: Run,
 ) -> int:
@@ -59,6 +60,7 @@ def learn(
         metadata: key=value; repeat for more.
         scope: Whom it belongs to: user=NAME, agent=NAME or run=NAME; repeat for more.
         role: Which side of a conversation it comes from: user, assistant, tool or system.
+        key: The name of a record, such as people/ines: the text replaces the one that it had.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
@@ -78,6 +80,7 @@ def learn(
                 metadata=objects(metadata),
                 scope=named(scope),
                 role=role,
+                key=key,
                 command_id=command_id,
             )
         )
