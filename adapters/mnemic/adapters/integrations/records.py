@@ -173,18 +173,24 @@ class Records:
         return [each for each in records if each.expires_at is not None and each.expires_at <= now]
 
     def write(self, changes: Mapping[Path_, Put | None]) -> None:
-        """Write and delete records in one transaction.
+        """Write and delete records, 10,000 in one transaction.
 
         Args:
-            changes: By key: the new value; None: delete it. At most 10,000.
+            changes: By key: the new value; None: delete it.
 
         Raises:
-            Refused: A value is not JSON, or too large; nothing is written.
+            Refused: A value is too large for the space; nothing of its transaction is written.
+            TypeError, ValueError: A value is not JSON; the same.
             VersionConflict: See ``at_version``.
         """
+        given = list(changes.items())
+        for start in range(0, len(given), BATCH):
+            self._write(given[start : start + BATCH])
+
+    def _write(self, changes: Sequence[tuple[Path_, Put | None]]) -> None:
         lessons: list[dict[str, Any]] = []
         forget: list[str] = []
-        for path, put in changes.items():
+        for path, put in changes:
             known = self.get(path) if put is not None else None
             if put is not None:
                 lessons.append(self._lesson(path, put, known))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mnemic.adapters.integrations.langgraph.saver import MnemicSaver
 from mnemic.adapters.integrations.langgraph.store import AsyncMnemicStore, MnemicStore
 
-__all__ = ["AsyncMnemicStore", "MnemicStore"]
+__all__ = ["AsyncMnemicStore", "MnemicSaver", "MnemicStore"]
