@@ -64,7 +64,9 @@ def run_pytest(folder: Path, stand_in: str) -> Report:
     outcome: dict[str, set[str]] = {"failure": set(), "error": set(), "skipped": set(), "": set()}
     for case in cases:
         kinds = [child.tag for child in case if child.tag in outcome]
-        name = "::".join((Path(case.get("file", "")).stem, case.get("name", "")))
+        place = Path(case.get("file", "")).stem
+        within = case.get("classname", "").rpartition(f"{place}.")[2].rpartition(".")[2]
+        name = "::".join(filter(None, (place, within if within != place else "", case.get("name"))))
         outcome[kinds[0] if kinds else ""].add(name)
     failed = frozenset(outcome["failure"] | outcome["error"])
     return Report(
@@ -77,6 +79,7 @@ def run_pytest(folder: Path, stand_in: str) -> Report:
 
 RUN: Mapping[str, Callable[[Path], Report]] = {
     "langgraph-store": lambda folder: run_pytest(folder, "langgraph_store"),
+    "anthropic-memory-tool": lambda folder: run_pytest(folder, "anthropic_memory_tool"),
 }
 """How the suite in each folder is run."""
 
@@ -88,7 +91,7 @@ def main(folder: Path) -> int:
     unexpected = 0
     for name in found:
         report = RUN[name]((folder / name).resolve())
-        known = reasons.get(name, {})
+        known = {case: each["why"] for each in reasons.get(name, ()) for case in each["cases"]}
         print(f"{name}: {len(report.passed)} of {report.count}")  # noqa: T201
         for case in sorted(report.failed | report.skipped):
             print(f"  {case}: {known.get(case, 'NOT EXPLAINED')}")  # noqa: T201

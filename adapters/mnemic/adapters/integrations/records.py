@@ -19,6 +19,7 @@ from attrs import field, frozen
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.kernel.errors import VersionConflict
+from mnemic.kernel.model.identity import normalised
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.policy.ranges import COUNT_MAX
 from mnemic.kernel.ports import Clock, Embedder
@@ -84,7 +85,7 @@ class Put:
     value: Any
     """Anything that JSON can hold."""
     text: str | None = None
-    """What a search finds it by; None: nothing."""
+    """What a search finds it by; None: nothing. A value that is this very text is stored once."""
     ttl: timedelta | None = None
     fields: Mapping[str, Any] = field(factory=dict)
     """Further fields of the block, see ``learn``."""
@@ -242,15 +243,19 @@ class Records:
     def _lesson(self, path: Path_, put: Put, known: Record | None) -> dict[str, Any]:
         now = self._now()
         since = now if known is None else known.created_at
-        about: dict[str, Any] = {
-            "since": since.isoformat(),
-            "value": json.dumps(put.value, ensure_ascii=False, allow_nan=False),
-        }
+        about: dict[str, Any] = {"since": since.isoformat()}
+        text = put.text
+        if text is not None and text is put.value and normalised(text) == text.strip() != "":
+            # A block's identity ignores the white space around its text.
+            text = text.strip()
+            about["around"] = put.value.split(text, 1)
+        else:
+            about["value"] = json.dumps(put.value, ensure_ascii=False, allow_nan=False)
         if put.ttl is not None:
             about["ttl"] = put.ttl.total_seconds()
         key = self.key(path)
         return {
-            "content": key if put.text is None or not put.text.strip() else put.text,
+            "content": key if text is None or not text.strip() else text,
             "category": UNSEARCHED if put.text is None else SEARCHED,
             "key": key,
             "metadata": about,
@@ -271,7 +276,8 @@ class Records:
         found: dict[str, Block] = {}
         for block in self._blocks(key):
             metadata = block.metadata or {}
-            if block.status != "archived" and "value" in metadata and self._is_mine(block):
+            is_record = "since" in metadata and block.status != "archived"
+            if is_record and self._is_mine(block):
                 found.pop(metadata["key"], None)
                 found[metadata["key"]] = block
         return list(found.values())
@@ -297,9 +303,18 @@ class Records:
         seconds = metadata.get("ttl")
         return Record(
             path=tuple(map(unquote, parts)),
-            value=json.loads(metadata["value"]),
+            value=value_of(block),
             block=block,
             created_at=datetime.fromisoformat(metadata["since"]),
             updated_at=datetime.fromisoformat(block.created_at or metadata["since"]),
             ttl=None if seconds is None else timedelta(seconds=seconds),
         )
+
+
+def value_of(block: Block) -> Any:
+    """Return the value of the record that a block is a revision of."""
+    metadata = block.metadata or {}
+    if "value" in metadata:
+        return json.loads(metadata["value"])
+    before, after = metadata["around"]
+    return f"{before}{block.content}{after}"
