@@ -9,7 +9,9 @@ failure without one, or a case that is named and passes, is an error.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -77,9 +79,48 @@ def run_pytest(folder: Path, stand_in: str) -> Report:
     )
 
 
+def run_vitest(folder: Path) -> Report:
+    """Run the tests of ``server-memory``, with a client of `mnemic mcp` in place of its graph."""
+    place = HERE.parents[1] / ".tmp" / "suites-node"
+    cases = place / "__tests__"
+    shutil.rmtree(cases, ignore_errors=True)
+    cases.mkdir(parents=True)
+    for file in folder.glob("*.test.ts"):
+        shutil.copy(file, cases)
+    shutil.copy(HERE / "stand_ins" / "server_memory.js", place / "index.js")
+    (place / "package.json").write_text('{"type": "module", "private": true}', encoding="utf-8")
+    _run(place, "npm", "install", "--silent", "vitest@3", "@modelcontextprotocol/sdk@1")
+    results = place / "results.json"
+    options = ["--reporter=json", f"--outputFile={results}"]
+    options += [f"--{each}Timeout=60000" for each in ("test", "hook")]  # each starts a process
+    done = _run(place, "npx", "vitest", "run", *options, check=False)
+    if not results.exists():
+        raise SystemExit(f"vitest did not run in {folder}:\n{done.stdout}{done.stderr}")
+    found = json.loads(results.read_text(encoding="utf-8"))["testResults"]
+    outcome: dict[str, set[str]] = {"passed": set(), "failed": set(), "": set()}
+    for case in (case for file in found for case in file["assertionResults"]):
+        name = "::".join((*case["ancestorTitles"][1:], case["title"]))
+        outcome.get(case["status"], outcome[""]).add(name)
+    return Report(*(frozenset(names) for names in outcome.values()), log=done.stderr)
+
+
+def _run(folder: Path, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a command of Node in a folder; `mnemic` is that of this environment."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return subprocess.run(
+        command,
+        cwd=folder,
+        check=check,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path},
+    )
+
+
 RUN: Mapping[str, Callable[[Path], Report]] = {
     "langgraph-store": lambda folder: run_pytest(folder, "langgraph_store"),
     "anthropic-memory-tool": lambda folder: run_pytest(folder, "anthropic_memory_tool"),
+    "mcp-server-memory": run_vitest,
 }
 """How the suite in each folder is run."""
 
