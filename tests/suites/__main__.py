@@ -101,7 +101,8 @@ def run_vitest(folder: Path) -> Report:
     for case in (case for file in found for case in file["assertionResults"]):
         name = "::".join((*case["ancestorTitles"][1:], case["title"]))
         outcome.get(case["status"], outcome[""]).add(name)
-    return Report(*(frozenset(names) for names in outcome.values()), log=done.stderr)
+    passed, failed, skipped = map(frozenset, outcome.values())
+    return Report(passed=passed, failed=failed, skipped=skipped, log=done.stderr)
 
 
 def _run(folder: Path, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -121,6 +122,7 @@ RUN: Mapping[str, Callable[[Path], Report]] = {
     "langgraph-store": lambda folder: run_pytest(folder, "langgraph_store"),
     "anthropic-memory-tool": lambda folder: run_pytest(folder, "anthropic_memory_tool"),
     "mcp-server-memory": run_vitest,
+    "openai-agents-session": lambda folder: run_pytest(folder, "openai_agents_session"),
 }
 """How the suite in each folder is run."""
 

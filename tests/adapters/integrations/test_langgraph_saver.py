@@ -18,7 +18,7 @@ CAPABILITIES = frozenset(
 )
 
 
-@checkpointer_test(name="MnemicSaver")
+@checkpointer_test(name="MnemicSaver")  # type: ignore[untyped-decorator]
 async def mnemic_saver() -> AsyncGenerator[MnemicSaver, None]:
     with MnemicSaver.from_path(":memory:") as saver:
         yield saver

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, ParamSpec, Self, TypeVar
+from typing import Any, Final, Self, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -21,23 +21,24 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    SerializerProtocol,
     get_checkpoint_id,
     get_checkpoint_metadata,
     writes_sort_key,
 )
+from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.records import Put, Record, Records, open_memory
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 ROOT: Final = "langgraph-checkpoints"
 CHECKPOINT, VALUE, WRITE = "checkpoint", "value", "write"
 """Kinds of records: the first part of a key, before the thread and its namespace."""
 
-Changes = dict[tuple[str, ...], Put | None]
+Key = tuple[str, ...]
+Changes = dict[Key, Put | None]
+Keys = list[Key]
+Found = list[Record]
+Stored = list[str]
 
 
 class MnemicSaver(BaseCheckpointSaver[str]):
@@ -123,7 +124,7 @@ class MnemicSaver(BaseCheckpointSaver[str]):
         parent = record.value["parent"]
         return CheckpointTuple(
             config=_config(thread, namespace, checkpoint_id),
-            checkpoint={**checkpoint, "channel_values": values},
+            checkpoint=cast("Checkpoint", {**checkpoint, "channel_values": values}),
             metadata=self._load(record.value["metadata"]),
             parent_config=_config(thread, namespace, parent) if parent else None,
             pending_writes=[
@@ -225,21 +226,19 @@ class MnemicSaver(BaseCheckpointSaver[str]):
         if strategy not in {"keep_latest", "delete"}:
             raise ValueError(f"strategy must be keep_latest or delete, got {strategy!r}")
         for thread in thread_ids:
-            kept: set[tuple[str, ...]] = set()
+            kept: set[Key] = set()
             if strategy == "keep_latest":
                 known = {each.path: each for each in self._records.below(CHECKPOINT, thread)}
                 for namespace in {path[2] for path in known}:
                     kept |= self._needed(known, max(p for p in known if p[2] == namespace))
             self._delete(each.path for each in self._of_thread(thread) if each.path not in kept)
 
-    def _needed(
-        self, known: dict[tuple[str, ...], Record], latest: tuple[str, ...]
-    ) -> set[tuple[str, ...]]:
+    def _needed(self, known: dict[Key, Record], latest: Key) -> set[Key]:
         """Return the keys of all that a checkpoint is made of."""
         _, thread, namespace, _ = latest
-        needed: set[tuple[str, ...]] = set()
+        needed: set[Key] = set()
         open_channels: set[str] | None = None
-        path: tuple[str, ...] | None = latest
+        path: Key | None = latest
         while path in known and open_channels != set():
             record = known[path]
             needed |= set(self._with_writes(record))
@@ -256,18 +255,18 @@ class MnemicSaver(BaseCheckpointSaver[str]):
             path = (CHECKPOINT, thread, namespace, parent) if parent else None
         return needed
 
-    def _with_writes(self, record: Record) -> list[tuple[str, ...]]:
+    def _with_writes(self, record: Record) -> Keys:
         writes = self._records.below(WRITE, *record.path[1:])
         return [record.path, *(each.path for each in writes)]
 
-    def _of_thread(self, thread: str) -> list[Record]:
+    def _of_thread(self, thread: str) -> Found:
         return [
             record
             for kind in (CHECKPOINT, VALUE, WRITE)
             for record in self._records.below(kind, thread)
         ]
 
-    def _delete(self, paths: Iterator[tuple[str, ...]]) -> None:
+    def _delete(self, paths: Iterable[Key]) -> None:
         self._records.write(dict.fromkeys(paths))
 
     def get_next_version(self, current: str | None, channel: None) -> str:
@@ -275,7 +274,7 @@ class MnemicSaver(BaseCheckpointSaver[str]):
         del channel
         return f"{int(current or 0) + 1:032}"
 
-    def _dump(self, value: Any) -> list[str]:
+    def _dump(self, value: Any) -> Stored:
         kind, data = self.serde.dumps_typed(value)
         return [kind, base64.b64encode(data).decode("ascii")]
 

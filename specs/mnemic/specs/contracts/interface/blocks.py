@@ -259,8 +259,8 @@ class Blocks(InterfaceFixture):
             ("yard", 0),
             (["shed", "yard/"], 3),
         )
-        for key, count in counts:
-            answer = memory.recall("Where is the oil?", where={"key": key}, min_probability=0.0)
+        for wanted, count in counts:
+            answer = memory.recall("Where is the oil?", where={"key": wanted}, min_probability=0.0)
             assert len(plain(answer)["block_ids"]) == count
 
     @needs("learn.key", "learn_many.atomic", "blocks")
