@@ -9,7 +9,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from anthropic.lib.tools import _beta_builtin_memory_tool as builtin
+from anthropic.lib.tools import (
+    _beta_builtin_memory_tool as builtin,  # pyright: ignore[reportPrivateUsage] - to replace it
+)
 
 from mnemic.adapters.integrations.anthropic import AsyncMnemicMemoryTool, MnemicMemoryTool
 from mnemic.adapters.integrations.anthropic.files import MemoryFiles
@@ -49,21 +51,18 @@ class AsyncTool(AsyncMnemicMemoryTool, _Copied):
 
 def _copying(tool: type, name: str) -> None:
     plain = getattr(tool, name)
-    if tool is SyncTool:
 
-        def call(self: Any, command: Any) -> str:
-            answer: str = plain(self, command)
-            self._copy()
-            return answer
+    def call(self: Any, command: Any) -> str:
+        answer: str = plain(self, command)
+        self._copy()
+        return answer
 
-    else:
+    async def call_async(self: Any, command: Any) -> str:
+        answer: str = await plain(self, command)
+        self._copy()
+        return answer
 
-        async def call(self: Any, command: Any) -> str:  # type: ignore[misc]
-            answer: str = await plain(self, command)
-            self._copy()
-            return answer
-
-    setattr(tool, name, call)
+    setattr(tool, name, call if tool is SyncTool else call_async)
 
 
 for _tool in (SyncTool, AsyncTool):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from types import ModuleType
 from typing import Any
@@ -32,7 +32,7 @@ class AsyncSqliteStore(AsyncMnemicStore):
     @asynccontextmanager
     async def from_conn_string(
         cls, path: str, *, index: Any = None, ttl: Any = None
-    ) -> AsyncIterator[AsyncSqliteStore]:
+    ) -> AsyncGenerator[AsyncSqliteStore]:
         if index is not None and index.get("text_fields"):
             index = {**index, "fields": index["text_fields"]}
         async with cls.from_path(path, index=index, ttl=ttl) as store:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self, cast
@@ -58,7 +58,7 @@ class MnemicSaver(BaseCheckpointSaver[str]):
     @contextmanager
     def from_path(
         cls, path: str | Path, *, space: str = ROOT, serde: SerializerProtocol | None = None
-    ) -> Iterator[Self]:
+    ) -> Generator[Self]:
         """Open a file, or ``":memory:"``, and close it afterwards."""
         with open_memory(path, space=space) as memory:
             yield cls(memory, serde=serde)
@@ -93,7 +93,7 @@ class MnemicSaver(BaseCheckpointSaver[str]):
             before: Only those before the one that it names.
             limit: Most checkpoints.
         """
-        named = (config or {}).get("configurable", {})
+        named = _named(config) if config else {}
         prefix = (CHECKPOINT, *([named["thread_id"]] if "thread_id" in named else []))
         wanted, last = named.get("checkpoint_id"), get_checkpoint_id(before) if before else None
         count = 0
@@ -156,7 +156,7 @@ class MnemicSaver(BaseCheckpointSaver[str]):
             value={
                 "checkpoint": self._dump(plain),
                 "metadata": self._dump(get_checkpoint_metadata(config, metadata)),
-                "parent": config["configurable"].get("checkpoint_id"),
+                "parent": _named(config).get("checkpoint_id"),
             }
         )
         self._records.write(changes)
@@ -171,7 +171,7 @@ class MnemicSaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Save the writes of a task; one that was saved before stays as it is."""
         thread, namespace = _place(config)
-        place = (WRITE, thread, namespace, config["configurable"]["checkpoint_id"], task_id)
+        place = (WRITE, thread, namespace, _named(config)["checkpoint_id"], task_id)
         changes: Changes = {}
         for number, (channel, value) in enumerate(writes):
             index = WRITES_IDX_MAP.get(channel, number)
@@ -343,9 +343,14 @@ class MnemicSaver(BaseCheckpointSaver[str]):
         await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
 
 
+def _named(config: RunnableConfig) -> dict[str, Any]:
+    """Return what a config names: a thread, a namespace and a checkpoint."""
+    return config.get("configurable", {})
+
+
 def _place(config: RunnableConfig) -> tuple[str, str]:
     """Return the thread and the namespace of a config."""
-    named = config["configurable"]
+    named = _named(config)
     return str(named["thread_id"]), named.get("checkpoint_ns", "")
 
 

@@ -7,7 +7,7 @@ so a recall by any interface finds it; ``search`` with a query is a recall, whic
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from copy import copy
 from datetime import timedelta
@@ -87,7 +87,7 @@ class MnemicStore(BaseStore):
         space: str = ROOT,
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
-    ) -> Iterator[Self]:
+    ) -> Generator[Self]:
         """Open a file, or ``":memory:"``, and close it afterwards.
 
         Args:
@@ -98,7 +98,7 @@ class MnemicStore(BaseStore):
         """
         embedder = None
         if index is not None and "embed" in index:
-            embedder = LangChainEmbedder(index["embed"], index["dims"])
+            embedder = LangChainEmbedder(index["embed"], index.get("dims", 0))
         with open_memory(path, space=space, embedder=embedder) as memory:
             yield cls(memory, index=index, ttl=ttl)
 
@@ -143,7 +143,7 @@ class MnemicStore(BaseStore):
                     puts.pop(path, None)  # the last one counts, and is written last
                     puts[path] = None if op.value is None else self._put(op, dict(op.value))
                     results.append(None)
-                case _:
+                case _:  # pyright: ignore[reportUnnecessaryComparison]
                     raise ValueError(f"not an operation of a store: {op!r}")
         self._records.write(puts)
         return results
@@ -223,7 +223,7 @@ class AsyncMnemicStore(AsyncBatchedBaseStore):
         space: str = ROOT,
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
-    ) -> AsyncIterator[Self]:
+    ) -> AsyncGenerator[Self]:
         """Open a file, see ``MnemicStore.from_path``."""
         with MnemicStore.from_path(path, space=space, index=index, ttl=ttl) as store:
             yield cls(store)
