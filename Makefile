@@ -26,7 +26,7 @@ IN_PARALLEL := --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --dur
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help browser setup demo test test-all test-long docs docs-build mutants check lint types test-core test-extended pytest golden-cpu bench peers fuzz audit clients torture smoke format clean
+.PHONY: help browser setup demo test test-all test-long docs docs-build mutants check lint types test-core test-extended pytest golden-cpu bench peers peers-suites fuzz audit clients torture smoke format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -145,6 +145,16 @@ peers: $(READY) ## compare with other memories, and update the tables of docs/pe
 	@mkdir -p .tmp/found
 	@$(BIN)/python benchmarks/compare_peers.py --install
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/compare_peers.py --runs 3 --json .tmp/found/compare_peers.json --write docs/peers.md
+
+# In an environment of its own: pytest-asyncio and our own tests want different settings.
+peers-suites: | .tmp ## run the tests of other projects against our integrations: SUITES=FOLDER
+	@test -d "$(SUITES)" || { \
+	  echo "Name the folder that holds their test files, as in docs/integrations.md: make peers-suites SUITES=../suites" >&2; \
+	  exit 1; }
+	@test -x .venv-suites/bin/python || "$(PYTHON)" -m venv .venv-suites
+	@echo "== peers-suites: pip install -e '.[suites]' (a minute the first time)"
+	@.venv-suites/bin/python -m pip install --quiet --editable '.[suites]'
+	@.venv-suites/bin/python -m tests.suites "$(SUITES)"
 
 fuzz: $(READY) ## malformed input to every target for a minute each, then schemathesis for five (25 minutes)
 	@MNEMIC_FUZZ_S=60 $(PYTEST) -q tests/fuzz

@@ -195,6 +195,13 @@ class Reading(EdgeReading, Protocol):
         """Return the blocks that are matched together with a block's texts, ascending."""
         ...
 
+    def keyed(self, key: str) -> list[int]:
+        """Return the blocks that were learned with a key, archived or not, by number.
+
+        In the order in which each was learned last.
+        """
+        ...
+
     def restated(self, said: Sequence[Statement]) -> list[list[int]]:
         """Return, for each statement, the active blocks that it may restate, by number.
 

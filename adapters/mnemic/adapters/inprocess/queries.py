@@ -74,6 +74,7 @@ class Queries(SyncDumps, ABC):
         category: str | None = None,
         author: str | None = None,
         thread: str | None = None,
+        key: str | None = None,
         status: str | None = None,
         after: int | None = None,
         limit: int = 100,
@@ -85,6 +86,8 @@ class Queries(SyncDumps, ABC):
             category: In this category; None: any.
             author: By this author; None: any.
             thread: In this thread; None: any.
+            key: Learned with this key, the last one being current unless it was forgotten; a key
+                that ends in ``/`` matches every key below it. None: any, or none.
             status: ``inbox``, ``active``, ``archived`` or ``quarantined``.
             after: Continue after this version: ``next_after`` of the page before. None: from the
                 start. Any whole number.
@@ -96,6 +99,7 @@ class Queries(SyncDumps, ABC):
             category=category,
             author=author,
             thread=thread,
+            key=key,
             status=status,
             after=after,
             limit=limit,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mnemic.adapters.inprocess.argument_limits import check
 from mnemic.adapters.inprocess.batch_items import batch_item
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.learning import Learned
 from mnemic.kernel.decisions.restatement import CONTRADICTS
 from mnemic.kernel.errors import BatchRefused, FieldRefused, Refused
@@ -52,20 +53,22 @@ REFUSALS = {
 }
 
 
-def learn_results(view: View, learned: Iterable[Learned]) -> tuple[LearnResult, ...]:
+def learn_results(
+    view: View, learned: Sequence[Learned], *, following: int
+) -> tuple[LearnResult, ...]:
     """Return the results of lessons; a duplicate names the version that learned it.
 
     Args:
         view: The state that they were decided on.
         learned: What they did, in order.
+        following: Version of their first event.
     """
-    following = view.version + 1
     versions: dict[BlockId, int] = {}
     results = []
     for each in learned:
-        if each.action != "duplicate":
-            version = following
-            following += 1
+        if each.event_count:
+            version = following + each.offset
+            following += each.event_count
             if each.enters_inbox:
                 versions[each.block_id] = version
         elif each.block_id in versions:
@@ -78,24 +81,28 @@ def learn_results(view: View, learned: Iterable[Learned]) -> tuple[LearnResult, 
     return tuple(results)
 
 
-def learn_many_result(view: View, learned: Sequence[Learned | Refused]) -> LearnManyResult:
+def learn_many_result(
+    view: View, decided: Decision[tuple[Learned | Refused, ...]]
+) -> LearnManyResult:
     """Return the result of a batch of lessons.
 
     Args:
         view: The state that it was decided on.
-        learned: What each did, or its refusal.
+        decided: The decision; blocks are forgotten before the lessons are learned.
 
     Raises:
         BatchRefused: Every lesson was refused.
     """
+    learned = [each for each in decided.result if isinstance(each, Learned)]
+    forgotten = len(decided.events) - sum(each.event_count for each in learned)
     refused = tuple(
         Refusal(position=position, code=each.code, detail=each.message, recovery=each.recovery)
-        for position, each in enumerate(learned)
+        for position, each in enumerate(decided.result)
         if isinstance(each, Refused)
     )
-    check_batch("lesson", refused, of=len(learned))
+    check_batch("lesson", refused, of=len(decided.result))
     return LearnManyResult(
-        results=learn_results(view, (each for each in learned if isinstance(each, Learned))),
+        results=learn_results(view, learned, following=view.version + 1 + forgotten),
         refused=refused,
     )
 

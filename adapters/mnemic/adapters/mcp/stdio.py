@@ -19,6 +19,7 @@ from anyio import from_thread, lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from attrs import define, field
 from mcp import types
+from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -26,7 +27,7 @@ from pydantic import ValidationError
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.registry import Scope
 from mnemic.adapters.mcp.call_limiter import OF_A_PIPE, CallLimiter
-from mnemic.adapters.mcp.server import Context, server
+from mnemic.adapters.mcp.server import Context
 from mnemic.adapters.mcp.session_handles import (
     ClientHandle,
     Sessions,
@@ -138,12 +139,11 @@ def reception(
     return opened
 
 
-async def serve(opening: Callable[[], AbstractAsyncContextManager[OneClient]]) -> None:
+async def serve(interface: Server[Any]) -> None:
     """Serve one client on standard input and output, until it closes them or a signal arrives.
 
     In both cases an open session is ended first.
     """
-    interface = server(opening)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_stop_on_signal, tasks.cancel_scope)

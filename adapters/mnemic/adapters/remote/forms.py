@@ -40,6 +40,7 @@ class Lesson:
     role: str | None = None
     valid_from: Instant | None = None
     valid_until: Instant | None = None
+    key: str | None = None
 
 
 @frozen(kw_only=True)
@@ -85,6 +86,8 @@ class Filter:
     """By one of these authors."""
     thread: str | Sequence[str] | None = None
     """In one of these threads."""
+    key: str | Sequence[str] | None = None
+    """Learned with one of these keys; one that ends in ``/`` matches every key below it."""
     metadata: Mapping[str, Any] | None = None
     """With these values under these keys."""
     user: str | Sequence[str] | None = None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mnemic.kernel.decisions.archiving import (
         decide_erase,
         decide_forget,
+        decide_learn_many,
         decide_quarantine,
         decide_revise,
         decide_rezone,
@@ -39,12 +40,7 @@ if TYPE_CHECKING:
     from mnemic.kernel.decisions.connecting import Assertion, decide_connect, decide_disconnect
     from mnemic.kernel.decisions.curating import decide_curate
     from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
-    from mnemic.kernel.decisions.learning import (
-        Lesson,
-        decide_fresh,
-        decide_learn,
-        decide_learn_many,
-    )
+    from mnemic.kernel.decisions.learning import Lesson, decide_fresh, decide_learn
     from mnemic.kernel.decisions.promotion import (
         Candidate,
         decide_promotion,

@@ -1,4 +1,7 @@
-"""Decisions of forget, erase, revise, rezone and quarantine: explicit commands on blocks."""
+"""Decisions of forget, erase, revise, rezone and quarantine: explicit commands on blocks.
+
+And of learn_many: a batch that learns and forgets in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,20 @@ from datetime import datetime
 from attrs import evolve
 
 from mnemic.kernel.decision import Decision, single
-from mnemic.kernel.decisions.authorization import check_reach, check_zone
+from mnemic.kernel.decisions.authorization import check_reach, check_zone, inbox_room
 from mnemic.kernel.decisions.connecting import find, known, remark_text
-from mnemic.kernel.decisions.learning import Lesson, decide_fresh, drafted, revised
-from mnemic.kernel.decisions.supersession import Heir, succeed
-from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.decisions.learning import (
+    Earlier,
+    Learned,
+    Lesson,
+    Saying,
+    decide_fresh,
+    decide_learn,
+    drafted,
+    revised,
+)
+from mnemic.kernel.decisions.supersession import Heir, Record, succeed
+from mnemic.kernel.errors import FieldRefused, InboxFull, Refused
 from mnemic.kernel.events import (
     BlockErased,
     BlockForgotten,
@@ -20,6 +32,7 @@ from mnemic.kernel.events import (
     BlockRezoned,
     BlocksQuarantined,
     BlockSuperseded,
+    Event,
     Supersession,
 )
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, BlockFacts
@@ -45,6 +58,70 @@ def decide_forget(reading: Reading, block_id: str, reason: str | None) -> Decisi
     remark = _remark(reading, facts.id, reason)
     is_archived = facts.status == ARCHIVED
     return single(None if is_archived else BlockForgotten(block_id=facts.id, reason=remark))
+
+
+def decide_learn_many(
+    reading: Reading,
+    lessons: Sequence[Lesson | Refused],
+    *,
+    forget: Sequence[str] = (),
+    atomic: bool = False,
+) -> Decision[tuple[Learned | Refused, ...]]:
+    """Decide lessons one after the other, each on the result of the earlier ones.
+
+    Args:
+        reading: The state before the command.
+        lessons: As given by the caller; a refusal for each input that was not a lesson.
+        forget: Blocks that are archived before.
+        atomic: Whether the refusal of one lesson refuses all.
+    Returns:
+        As the result: what each lesson did, or its refusal, which does not affect those after it.
+
+    Raises:
+        InboxFull: The writer's zone has no room for any of them.
+        FieldRefused: There are more than could ever wait in the inbox.
+        BlockNotFound, Forbidden: A block cannot be forgotten.
+        Refused: With *atomic*, the first refusal of a lesson.
+    """
+    room, most = inbox_room(reading), reading.policy.inbox_zone_max
+    if room is not None and len(lessons) > most:
+        raise FieldRefused(
+            f"{len(lessons)} lessons at once, the limit for the zone {reading.highest!r} is {most}",
+            recovery="Learn them in several batches.",
+            field="lessons",
+        )
+    events: list[Event] = [
+        event
+        for block in dict.fromkeys(forget)
+        for event in decide_forget(reading, block, None).events
+    ]
+    gone = frozenset(event.block_id for event in events if isinstance(event, BlockForgotten))
+    results: list[Learned | Refused] = []
+    said: dict[BlockId, Saying] = {}
+    records: set[Record] = set()
+    created = 0
+    for lesson in lessons:
+        try:
+            if isinstance(lesson, Refused):
+                raise lesson
+            earlier = Earlier(
+                created=created, said=said, records=records, forgotten=gone, room=room
+            )
+            decided = decide_learn(reading, lesson, earlier=earlier)
+        except Refused as refusal:
+            if atomic or (isinstance(refusal, InboxFull) and not said):
+                raise  # one refusal says it for all
+            results.append(refusal)
+            continue
+        learned = decided.result
+        said[learned.block_id] = learned.saying
+        created += learned.is_new
+        if learned.record is not None:
+            records.add(learned.record)
+        room = None if room is None else room - learned.enters_inbox
+        events.extend(decided.events)
+        results.append(learned)
+    return Decision(tuple(events), tuple(results))
 
 
 def decide_erase(reading: Reading, block_ids: Sequence[str]) -> Decision[None]:

@@ -13,9 +13,11 @@ from mnemic.kernel.decision import Decision, single
 from mnemic.kernel.decisions.degree_cap import DegreeCap
 from mnemic.kernel.decisions.degree_cap import ends as room_ends
 from mnemic.kernel.events import SIGNALS, Admission, Archival, Curated, Pair
+from mnemic.kernel.keys import key_of
 from mnemic.kernel.model.edges import NO_ANCHOR, PendingFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.identity import pair as pair_of_ids
+from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import decayed_each, nano, product_each
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scoring.decay import edge_rates, effective_weights
@@ -62,6 +64,7 @@ class _Sweep:
         self._edges = edges = reading.standing()
         self._recency = decayed_each(blocks.rate, at.active_us - blocks.reinforced_us)
         self._faded = (self._recency < nano(self._policy.archive_below)) & ~blocks.constitutional
+        self._faded[self._faded] = [not self._has_key(each) for each in blocks.numbers[self._faded]]
         expires = (blocks.expires_us != UNKNOWN) & (blocks.expires_us <= at.recorded_us)
         self._expired = expires & ~self._faded
         self._alive = ~(self._faded | self._expired)
@@ -91,6 +94,14 @@ class _Sweep:
 
     def _id(self, number: int) -> BlockId:
         return self._reading.id(number)
+
+    def _has_key(self, number: int) -> bool:
+        """Whether a block is the text of a record, which holds until it is replaced or forgotten.
+
+        Source: ADR 59.
+        """
+        text = self._reading.text(int(number))
+        return isinstance(text, BlockText) and key_of(text.metadata) is not None
 
     # --- archive and prune ------------------------------------------------------------------
 

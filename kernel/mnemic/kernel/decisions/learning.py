@@ -2,13 +2,14 @@
 
 A block is identified by its content, its author and its metadata. A message is also its thread and
 its id (the metadata key ``message_id`` or ``turn``) or, without one, its place in the space: "yes"
-said twice is two messages.
+said twice is two messages. A text may be learned under a key, which has one current text: see
+``supersession``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
@@ -25,8 +26,16 @@ from mnemic.kernel.decisions.authorization import (
     lesson_zone,
     within,
 )
-from mnemic.kernel.errors import FieldRefused, IdCollision, InboxFull, Refused
-from mnemic.kernel.events import BlockLearned, BlockRestated, Event
+from mnemic.kernel.decisions.supersession import (
+    Record,
+    current_blocks,
+    record_of,
+    renewal,
+    replacement,
+)
+from mnemic.kernel.errors import FieldRefused, IdCollision
+from mnemic.kernel.events import BlockLearned, BlockRestated
+from mnemic.kernel.keys import checked_key, with_key
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.identity import BlockId
@@ -83,6 +92,8 @@ class Lesson:
     """Stored as metadata."""
     valid_from: str | datetime | None = None
     valid_until: str | datetime | None = None
+    key: str | None = None
+    """Stored as metadata."""
 
 
 @frozen(kw_only=True)
@@ -102,14 +113,23 @@ class Learned:
 
     block_id: BlockId
     action: str
-    """``created``, ``restated``, ``reactivated``, or ``duplicate`` if nothing is recorded."""
+    """``created``, ``restated``, ``reactivated``, ``revised`` if it supersedes the text that its
+    key had, or ``duplicate`` if nothing is recorded."""
     saying: Saying
     """After it."""
+    is_new: bool = False
+    """Whether the block was not known, archived or not."""
+    offset: int = 0
+    """Place of the event that learned or restated it among its events."""
+    event_count: int = 1
+    """How many events it writes."""
+    record: Record | None = None
+    """The key that it was learned under, with its scope."""
 
     @property
     def enters_inbox(self) -> bool:
         """Whether the block is in the inbox because of it."""
-        return self.action in {"created", "reactivated"}
+        return self.action in {"created", "reactivated", "revised"}
 
 
 @frozen(kw_only=True)
@@ -120,6 +140,10 @@ class Earlier:
     """Number of new blocks."""
     said: Mapping[BlockId, Saying] = MappingProxyType({})
     """Blocks that were learned or restated; none of them is archived."""
+    records: Collection[Record] = frozenset()
+    """Keys that they were learned under, each with its scope."""
+    forgotten: Collection[BlockId] = frozenset()
+    """Blocks that the same command archives."""
     room: int | None = None
     """How many blocks the writer may still put into the inbox, see ``inbox_room``; None: it is
     looked up."""
@@ -148,7 +172,10 @@ def decide_learn(
 
     Source: DOMAIN section 3.
     """
-    decided = decide_fresh(reading, drafted(reading, lesson, earlier=earlier), earlier=earlier)
+    fresh = drafted(reading, lesson, earlier=earlier)
+    decided = decide_fresh(reading, fresh, earlier=earlier)
+    if lesson.key is not None:
+        decided = _decide_keyed(reading, fresh, decided, earlier)
     if decided.result.enters_inbox:
         room = inbox_room(reading) if earlier.room is None else earlier.room
         if room is not None and room <= 0:
@@ -156,50 +183,42 @@ def decide_learn(
     return decided
 
 
-def decide_learn_many(
-    reading: Reading, lessons: Sequence[Lesson | Refused]
-) -> Decision[tuple[Learned | Refused, ...]]:
-    """Decide lessons one after the other, each on the result of the earlier ones.
+def _decide_keyed(
+    reading: Reading, fresh: BlockLearned, decided: Decision[Learned], earlier: Earlier
+) -> Decision[Learned]:
+    """Decide what a text under a key replaces, see ``supersession``.
 
     Args:
         reading: The state before the command.
-        lessons: As given by the caller; a refusal for each input that was not a lesson.
-    Returns:
-        As the result: what each lesson did, or its refusal, which does not affect those after it.
+        fresh: The drafted block.
+        decided: What learning it does without its key.
+        earlier: See ``decide_learn``.
 
     Raises:
-        InboxFull: The writer's zone has no room for any of them.
-        FieldRefused: There are more than could ever wait in the inbox.
+        FieldRefused: An earlier lesson of the batch has this key.
+        Forbidden: The current text is above the writer's zone.
     """
-    room, most = inbox_room(reading), reading.policy.inbox_zone_max
-    if room is not None and len(lessons) > most:
+    record, learned = record_of(fresh), evolve(decided.result, record=record_of(fresh))
+    if record in earlier.records:
         raise FieldRefused(
-            f"{len(lessons)} lessons at once, the limit for the zone {reading.highest!r} is {most}",
-            recovery="Learn them in several batches.",
-            field="lessons",
+            f"two lessons of one batch have the key {record.key!r:.100}",
+            recovery="Give only the text that is to be current afterwards.",
+            field="key",
         )
-    events: list[Event] = []
-    results: list[Learned | Refused] = []
-    said: dict[BlockId, Saying] = {}
-    created = 0
-    for lesson in lessons:
-        try:
-            if isinstance(lesson, Refused):
-                raise lesson
-            earlier = Earlier(created=created, said=said, room=room)
-            decided = decide_learn(reading, lesson, earlier=earlier)
-        except Refused as refusal:
-            if isinstance(refusal, InboxFull) and not said:
-                raise  # one refusal says it for all
-            results.append(refusal)
-            continue
-        learned = decided.result
-        said[learned.block_id] = learned.saying
-        created += learned.action == "created"
-        room = None if room is None else room - learned.enters_inbox
-        events.extend(decided.events)
-        results.append(learned)
-    return Decision(tuple(events), tuple(results))
+    current = current_blocks(reading, record, gone=earlier.forgotten)
+    fresh = fresh if learned.block_id == fresh.block_id else _under(fresh, learned.block_id)
+    if current and current[-1].id != learned.block_id:
+        events = (*decided.events, *replacement(reading, fresh, current))
+        learned = evolve(learned, action="revised", event_count=len(events))
+    elif current and current[-1].expires_us != fresh.expires_at_us:
+        events = renewal(reading, fresh, current[-1])
+        saying = _saying(fresh.zone, _period(fresh), fresh.created_at_us, undated=fresh.undated)
+        learned = evolve(
+            learned, action="reactivated", saying=saying, offset=1, event_count=len(events)
+        )
+    else:
+        return evolve(decided, result=learned)
+    return Decision(events, learned)
 
 
 def decide_fresh(
@@ -225,7 +244,8 @@ def decide_fresh(
         if not _is_of(reading.text(number), text):
             raise IdCollision(f"the content has the id {block} of another block", block_id=block)
         block = facts.id
-        if block not in earlier.said and facts.status != ARCHIVED:
+        is_archived = facts.status == ARCHIVED or block in earlier.forgotten
+        if block not in earlier.said and not is_archived:
             last = Saying(zone=facts.zone, said_us=facts.said_us, period=facts.period)
             return said_again(reading, last, fresh, block)
         if block not in earlier.said:
@@ -235,6 +255,7 @@ def decide_fresh(
     learned = Learned(
         block_id=block,
         action="created" if number is None else "reactivated",
+        is_new=number is None,
         saying=_saying(fresh.zone, _period(fresh), fresh.created_at_us, undated=fresh.undated),
     )
     return Decision((fresh if block == fresh.block_id else _under(fresh, block),), learned)
@@ -326,7 +347,7 @@ def said_again(
     period = last.period if given == ALWAYS else given
     is_known = is_said_before and period == last.period
     if is_known or not within(reading.policy, last.zone, fresh.zone):
-        return Decision((), Learned(block_id=block, action="duplicate", saying=last))
+        return Decision((), Learned(block_id=block, action="duplicate", saying=last, event_count=0))
     undated = fresh.undated or is_said_before
     event = BlockRestated(
         block_id=block,
@@ -360,7 +381,8 @@ def drafted(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> 
     tags = checked_tags(lesson.tags, policy)
     author, thread = _optional("author", lesson.author), _optional("thread", lesson.thread)
     own = scoped(lesson.metadata, checked_scope(lesson.scope))
-    metadata = checked_metadata(with_role(own, checked_role(lesson.role)), policy)
+    own = with_key(with_role(own, checked_role(lesson.role)), checked_key(lesson.key))
+    metadata = checked_metadata(own, policy)
     category = checked_name("category", lesson.category)
     created_us = None if undated else instant("created_at", lesson.created_at)
     check_claims(reading, author=author, created_us=created_us)

@@ -28,7 +28,7 @@ class LearnResult(Result):
 
     block_id: BlockId
     action: str
-    """``created``, ``restated``, ``reactivated`` or ``duplicate``."""
+    """``created``, ``restated``, ``reactivated``, ``revised`` or ``duplicate``."""
     version: int
     """Version of the event that recorded it; of a duplicate, of the one that learned the block."""
 
@@ -43,6 +43,7 @@ class LearnResult(Result):
             "created": "waits in the inbox",
             "restated": "is known already; said again now",
             "duplicate": "is known already",
+            "revised": "waits in the inbox, in place of the text that its key had",
         }
         return f"Block {short(self.block_id)} {ends.get(self.action, 'is back in the inbox')}."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.kernel import results as kernel_results
 from mnemic.kernel.errors import FieldRefused
@@ -19,6 +20,7 @@ from mnemic.projections.view.block_results import block_result, edge_result, fin
 if TYPE_CHECKING:
     from mnemic.kernel.results import Block, Edge, Page, Status
 
+Ints = NDArray[np.int64]
 PAGE_LIMIT = 1000
 """Maximum number of blocks in one page."""
 PENDING_ALERT = 50
@@ -52,6 +54,7 @@ def blocks(  # a query has one argument per filter
     category: str | None = None,
     author: str | None = None,
     thread: str | None = None,
+    key: str | None = None,
     status: str | None = None,
     after: int | None = None,
     limit: int = 100,
@@ -64,6 +67,7 @@ def blocks(  # a query has one argument per filter
         category: Blocks of this category.
         author: Blocks by this author.
         thread: Blocks of this thread.
+        key: Blocks learned with this key; one that ends in ``/`` matches every key below it.
         status: ``inbox``, ``active``, ``archived`` or ``quarantined``.
         after: Continue after this version.
         limit: Maximum number of blocks in the page. Range: 1 to 1000.
@@ -77,8 +81,8 @@ def blocks(  # a query has one argument per filter
         raise FieldRefused(f"limit must be from 1 to {PAGE_LIMIT}, got {limit!r}", field="limit")
     if after is not None and type(after) is not int:
         raise FieldRefused(f"after must be a version, got {after!r}", field="after")
-    _check_words(tag=tag, category=category, author=author, thread=thread)
-    numbers = view.known() if status is None else view.with_status(STATUSES.index(status))
+    _check_words(tag=tag, category=category, author=author, thread=thread, key=key)
+    numbers = _candidates(view, key=key, status=status)
     if tag is not None:
         numbers = numbers[view.tagged(view.life.column("tags", numbers), (tag,))]
     if category is not None:
@@ -97,6 +101,14 @@ def blocks(  # a query has one argument per filter
             return kernel_results.Page(items=tuple(items), next_after=items[-1].learned_version)
         items.append(block_result(view, number))
     return kernel_results.Page(items=tuple(items))
+
+
+def _candidates(view: View, *, key: str | None, status: str | None) -> Ints:
+    """Return the numbers of the blocks with a key and a status; None: any."""
+    if key is None:
+        return view.known() if status is None else view.with_status(STATUSES.index(status))
+    numbers: Ints = np.array(view.keyed(key), dtype=np.int64)
+    return numbers if status is None else numbers[view.statuses(numbers) == STATUSES.index(status)]
 
 
 def _check_words(**given: object) -> None:

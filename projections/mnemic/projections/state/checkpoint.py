@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.projections.blocks.catalogue import Catalogue
 from mnemic.projections.blocks.extractions import Extractions
+from mnemic.projections.blocks.keys import Keys
 from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.graph.graph import Graph
@@ -83,6 +84,7 @@ def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
     state.extractions = Extractions.thawed(within(parts, "extractions"))
     state.lexicon = Lexicon.thawed(within(parts, "lexicon"), state.catalogue.texts)
     state.statements = Statements.thawed(within(parts, "statements"), state.catalogue.texts)
+    state.keys = Keys(state.catalogue.texts)
     state.sequence = Threads.thawed(within(parts, "sequence"), state.catalogue)
     state.passages = Passages.thawed(
         within(parts, "passages"), state.catalogue.texts, state.lexicon, state.sequence

@@ -24,6 +24,7 @@ from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.kernel.policy import DEFAULT
 from mnemic.projections.blocks import erasing as blocks
 from mnemic.projections.blocks.catalogue import Catalogue
+from mnemic.projections.blocks.keys import Keys
 from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.lexical import erasing as lexicons
@@ -127,6 +128,7 @@ def _erase_texts(other: State, state: State, documents: Sequence[int]) -> None:
         text = texts[document]
         return text.content if isinstance(text, BlockText) else None
 
+    other.keys = Keys(catalogue.texts)
     other.statements = state.statements.erased(documents, catalogue.texts)
     if not state.lexicon.analysed:  # then nothing was searched yet, and nothing is derived
         other.lexicon = state.lexicon.over(catalogue.texts)

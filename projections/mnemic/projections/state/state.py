@@ -14,6 +14,7 @@ from mnemic.kernel.model.texts import Embedding, Erased
 from mnemic.kernel.model.vectors import DIMENSION_MAX, unpack
 from mnemic.projections.blocks.catalogue import Catalogue
 from mnemic.projections.blocks.extractions import Extractions
+from mnemic.projections.blocks.keys import Keys
 from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.graph.graph import Graph
@@ -40,6 +41,7 @@ class State:
         self.extractions = Extractions()
         self.lexicon = Lexicon(texts=self.catalogue.texts)
         self.statements = Statements(self.catalogue.texts)
+        self.keys = Keys(self.catalogue.texts)
         self.sequence = Threads(self.catalogue)
         self.passages = Passages(self.catalogue.texts, self.lexicon, self.sequence)
         self.terms = Terms()

@@ -288,6 +288,17 @@ class BlockView:
             period=self.period(number),
         )
 
+    def keyed(self, key: str) -> list[int]:
+        """Return the blocks learned with a key, or with one below a ``prefix/``, archived or not.
+
+        In the order in which each was learned last.
+        """
+        documents = self.state.keys.documents(key)
+        speakers = self.speakers() if documents else ()
+        numbers = {int(speakers[each]) for each in documents if each < len(speakers)}
+        known = (number for number in numbers if self.life.has(number))
+        return sorted(known, key=lambda number: self.life.get("learned", number))
+
     def known(self) -> Ints:
         """Return the numbers of every block learned by now, ascending."""
         return np.flatnonzero(self.life.rows[: self.block_count] >= 0)

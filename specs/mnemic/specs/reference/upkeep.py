@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from mnemic.kernel.events import Admission, Archival, Curated
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.numeric.arithmetic import nano
@@ -51,7 +53,9 @@ def _archived(state: PlainState, now_us: int, wall_us: int) -> tuple[Archival, .
     for block in sorted(state.with_status("active")):
         facts = state.blocks[block]
         recency = scoring.what_is_left(facts.rate, now_us - facts.reinforced_us)
-        if recency < nano(state.policy.archive_below) and not state.is_constitutional(block):
+        is_record = isinstance(json.loads(facts.metadata or "{}").get("key"), str)
+        stays = is_record or state.is_constitutional(block)
+        if recency < nano(state.policy.archive_below) and not stays:
             faded.append(block)
         elif facts.expires_at_us is not None and facts.expires_at_us <= wall_us:
             expired.append(block)

@@ -51,6 +51,7 @@ def learn(
     role: str | None = None,
     valid_from: str | None = None,
     valid_until: str | None = None,
+    key: str | None = None,
     command_id: str | None = None,
     run: Run,
 ) -> int:
@@ -72,6 +73,7 @@ def learn(
         role: Which side of a conversation it comes from: user, assistant, tool or system.
         valid_from: Since when its fact holds, ISO 8601; since ever if not given.
         valid_until: Until when its fact holds; what no longer holds is recalled behind what does.
+        key: The name of a record, such as people/ines: the text replaces the one that it had.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
@@ -93,6 +95,7 @@ def learn(
                 role=role,
                 valid_from=valid_from,
                 valid_until=valid_until,
+                key=key,
                 command_id=command_id,
             )
         )

@@ -135,6 +135,7 @@ def blocks(
     category: str | None = None,
     author: str | None = None,
     thread: str | None = None,
+    key: str | None = None,
     status: str | None = None,
     after: int | None = None,
     limit: int = 50,
@@ -147,6 +148,7 @@ def blocks(
         category: Of this category.
         author: Said by this author.
         thread: Of this thread.
+        key: Learned with this key; one that ends in / matches every key below it.
         status: inbox, active, archived or quarantined.
         after: Continue after this version of the log.
         limit: Maximum number of blocks, 1 to 1000.
@@ -160,6 +162,7 @@ def blocks(
             category=category,
             author=author,
             thread=thread,
+            key=key,
             status=status,
             after=after,
             limit=limit,

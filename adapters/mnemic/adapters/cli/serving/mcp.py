@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from cyclopts import Parameter
 from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import Flag, Run
@@ -26,6 +27,7 @@ def mcp(
     sessions: Literal["auto", "manual"] = "auto",
     scope: Literal["read", "write", "admin"] = "write",
     tools: Literal["core", "all"] = "core",
+    interface: Annotated[Literal["mnemic", "server-memory"], Parameter(name="--as")] = "mnemic",
     read_only: Flag = False,
     make: Flag = False,
     run: Run,
@@ -47,6 +49,9 @@ def mcp(
             also erases, reverts, and changes policies and zones. Each of those is then a
             separate tool, so that a client can ask before it is called.
         tools: Tools to list: those of everyday work, or all.
+        interface: mnemic, or server-memory: the nine tools of @modelcontextprotocol/server-memory
+            instead, for an agent that was set up for it. Of the other options, --read-only and
+            --make apply to it.
         read_only: Offer only tools that do not write; the same as --scope read.
         make: Create the store and the space if they do not exist, even next to other stores.
         run: The invocation.
@@ -60,6 +65,9 @@ def mcp(
     made = make or (not read_only and _is_new(run))
     with run.memory(making=made, read_only=read_only) as memory:
         _introduce(run, memory)
+        if interface == "server-memory":
+            _serve_graph(memory, read_only=read_only)
+            return Exit.OK
         serving = {"sessions": sessions, "scope": scope, "tool_set": tools, "read_only": read_only}
         _serve(run, memory, **serving)
     return Exit.OK
@@ -107,6 +115,7 @@ def _serve(run: Run, memory: SyncMemory, **serving: Any) -> None:
 
     from mnemic.adapters.cli.invocation.opening import actor_of
     from mnemic.adapters.inprocess import Memory
+    from mnemic.adapters.mcp.server import server
     from mnemic.adapters.mcp.stdio import reception, serve
 
     # A continued session keeps the actor that began it; the name of the client is ignored.
@@ -116,4 +125,14 @@ def _serve(run: Run, memory: SyncMemory, **serving: Any) -> None:
         session=run.session,
         **serving,
     )
-    anyio.run(serve, opening)
+    anyio.run(serve, server(opening))
+
+
+def _serve_graph(memory: SyncMemory, *, read_only: bool) -> None:
+    """Serve the knowledge graph in a memory with the tools of ``server-memory``."""
+    import anyio
+
+    from mnemic.adapters.integrations.server_memory import KnowledgeGraph, server
+    from mnemic.adapters.mcp.stdio import serve
+
+    anyio.run(serve, server(KnowledgeGraph(memory), read_only=read_only))

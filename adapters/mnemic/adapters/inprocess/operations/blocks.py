@@ -46,7 +46,15 @@ ERASED_MAX = 1_000
 class BlockOperations(Host):
     """Operations on blocks."""
 
-    @operation("POST ./blocks", "Blocks", "write", same_twice=True, status=201, makes="block_id")
+    @operation(
+        "POST ./blocks",
+        "Blocks",
+        "write",
+        destructive=True,
+        same_twice=True,
+        status=201,
+        makes="block_id",
+    )
     def learn(
         self,
         content: str,
@@ -65,6 +73,7 @@ class BlockOperations(Host):
         role: str | None = None,
         valid_from: Date = None,
         valid_until: Date = None,
+        key: str | None = None,
         command_id: str | None = None,
     ) -> LearnResult:
         """Put a text into the inbox: durable when this returns, without any model.
@@ -90,11 +99,13 @@ class BlockOperations(Host):
                 ever. What is learned again with another period gets that period.
             valid_until: Until when its fact holds, exclusive. None: the end is open. Afterwards it
                 is still recalled, behind what holds, and marked.
+            key: The name of a record, such as ``people/ines``: the text supersedes the one that the
+                key had in this scope; ``blocks(key=...)`` returns all of them. Stored as metadata.
             command_id: See the class.
 
         Raises:
             ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, IdCollision: See each.
-            Forbidden: The zone is above that of this session handle.
+            Forbidden: The zone, or the text that the key has, is above that of this session handle.
             InboxFull: The zone of this session handle has no more room in the inbox.
         """
         from mnemic.adapters.inprocess.results import learn_results
@@ -116,11 +127,12 @@ class BlockOperations(Host):
             role=role,
             valid_from=valid_from,
             valid_until=valid_until,
+            key=key,
         )
 
         def decide(view: View, _: Instant) -> Decision[LearnResult]:
             learned = decide_learn(view, lesson)
-            (result,) = learn_results(view, [learned.result])
+            (result,) = learn_results(view, [learned.result], following=view.version + 1)
             return Decision(learned.events, result)
 
         arguments = _identifying(lesson) if command_id is not None else {}
@@ -130,26 +142,31 @@ class BlockOperations(Host):
         self._recent.learn(result.block_id, known=result.is_known)
         return result
 
-    @operation("POST ./blocks/batch", "Blocks", "write", same_twice=True)
+    @operation("POST ./blocks/batch", "Blocks", "write", destructive=True, same_twice=True)
     def learn_many(
         self,
         lessons: Iterable[Mapping[str, Any] | str],
         *,
+        forget: Sequence[str] = (),
+        atomic: bool = False,
         command_id: str | None = None,
     ) -> LearnManyResult:
-        """Learn many texts in one transaction; invalid ones are refused individually.
+        """Learn many texts in one transaction; invalid ones are refused individually, or all.
 
         Args:
             lessons: Texts, or mappings with the arguments of ``learn``; at most 10,000.
+            forget: Ids of blocks that are archived before, as by ``forget``; at most 10,000.
+            atomic: Whether nothing is written if one lesson is refused; its refusal is raised.
             command_id: See the class.
 
         Raises:
             BatchRefused: Every lesson was refused; the message has the first reasons.
             FieldRefused: Too many at once, or one lesson instead of a list.
             InboxFull: The inbox has no room for any of them; see ``learn``.
+            BlockNotFound, Forbidden: A block cannot be forgotten; nothing is written.
         """
         from mnemic.adapters.inprocess.results import learn_many_result
-        from mnemic.kernel.decisions.learning import decide_learn_many
+        from mnemic.kernel.decisions.archiving import decide_learn_many
 
         if isinstance(lessons, str | bytes | Mapping) or not isinstance(lessons, Iterable):
             raise FieldRefused(
@@ -163,14 +180,17 @@ class BlockOperations(Host):
                 f"{len(given)} lessons at once, the limit is {BATCH_MAX}",
                 recovery="Learn them in several batches.",
             )
+        gone = _named(forget, most=BATCH_MAX, field="forget") if forget else []
 
         def decide(view: View, _: Instant) -> Decision[LearnManyResult]:
-            learned = decide_learn_many(view, given)
-            return Decision(learned.events, learn_many_result(view, learned.result))
+            learned = decide_learn_many(view, given, forget=gone, atomic=atomic)
+            return Decision(learned.events, learn_many_result(view, learned))
 
-        arguments = (
+        arguments: dict[str, Any] = (
             {} if command_id is None else {"lessons": [_identifying(each) for each in given]}
         )
+        if gone or atomic:  # left out otherwise: keeps command ids from before valid
+            arguments |= {"forget": gone, "atomic": atomic}
         command = Command("learn_many", arguments, command_id)
         with self._emptying_full_inbox():
             result: LearnManyResult = self._open().execute(command, decide).result
@@ -447,24 +467,29 @@ def _identifying(lesson: Lesson | Refused) -> dict[str, Any]:
     if isinstance(lesson, Refused):
         return lesson.to_dict()
     given = asdict(lesson, recurse=False)
-    for name in ("scope", "role", "valid_from", "valid_until"):
+    for name in ("scope", "role", "valid_from", "valid_until", "key"):
         if given[name] is None:
             del given[name]  # keeps command ids from before this field valid
     return given
 
 
-def _named(block_ids: object) -> list[str]:
-    """Return the blocks that are to be erased, at least one.
+def _named(block_ids: object, *, most: int = ERASED_MAX, field: str = "block_ids") -> list[str]:
+    """Return the blocks that are to be erased or forgotten, at least one.
+
+    Args:
+        block_ids: As given by the caller.
+        most: The most that are allowed.
+        field: The name of the argument.
 
     Raises:
         FieldRefused: It is not a list of them, or too long.
     """
     ids = [block_ids] if isinstance(block_ids, str) else block_ids
-    if isinstance(ids, list | tuple) and 0 < len(ids) <= ERASED_MAX:
+    if isinstance(ids, list | tuple) and 0 < len(ids) <= most:
         named = [each for each in ids if isinstance(each, str)]
         if len(named) == len(ids):
             return named
     raise FieldRefused(
-        f"block_ids must be a list of 1 to {ERASED_MAX} ids, got {block_ids!r:.100}",
-        field="block_ids",
+        f"{field} must be a list of 1 to {most} ids, got {block_ids!r:.100}",
+        field=field,
     )

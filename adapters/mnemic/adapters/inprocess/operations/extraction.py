@@ -15,7 +15,8 @@ from mnemic.adapters.inprocess.recall import recalling
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import learn_many_result
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.decisions.learning import MESSAGE, Lesson, decide_learn_many
+from mnemic.kernel.decisions.archiving import decide_learn_many
+from mnemic.kernel.decisions.learning import MESSAGE, Lesson
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Extractor, Message
@@ -110,7 +111,7 @@ class ExtractionOperations(Host):
 
         def decide(view: View, _: Instant) -> Decision[LearnManyResult]:
             learned = decide_learn_many(view, given)
-            return Decision(learned.events, learn_many_result(view, learned.result))
+            return Decision(learned.events, learn_many_result(view, learned))
 
         identifying = [
             {"refused": each.code} if isinstance(each, Refused) else asdict(each) for each in given

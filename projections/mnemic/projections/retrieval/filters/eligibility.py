@@ -24,7 +24,7 @@ from mnemic.projections.view import View
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-SAID = ("author", "thread", "metadata", *SCOPE_KEYS)
+SAID = ("key", "author", "thread", "metadata", *SCOPE_KEYS)
 """Conditions on what is stored with the text."""
 
 
@@ -207,7 +207,9 @@ def _dated(
 
 
 def _saying(view: View, name: str, wanted: tuple[Any, ...], numbers: Ints) -> Mask:
-    """Return which texts meet a condition on the author, the thread or the metadata."""
+    """Return which texts meet a condition on the key, the author, the thread or the metadata."""
+    if name == "key":
+        return np.isin(numbers, [number for key in wanted for number in view.keyed(key)])
     passing = (_says(view.text(number), name, wanted) for number in numbers.tolist())
     return np.fromiter(passing, dtype=np.bool_, count=len(numbers))
 

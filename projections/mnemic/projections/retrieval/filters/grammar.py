@@ -13,7 +13,7 @@ from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.scope import SCOPE_KEYS
 from mnemic.kernel.timestamps import instant, iso
 
-WORDS = ("tags", "category", "author", "thread")
+WORDS = ("tags", "category", "author", "thread", "key")
 TIMES = ("since", "until", "valid_at")
 KEYS = (*WORDS, "metadata", *SCOPE_KEYS, *TIMES, "range", "any", "all", "not")
 RANGED = ("confidence", "metadata")
@@ -67,6 +67,8 @@ class Where:
     category: tuple[str, ...] = ()
     author: tuple[str, ...] = ()
     thread: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    """One of these; one that ends in ``/`` matches every key below it."""
     metadata: tuple[tuple[str, Any], ...] = ()
     user: tuple[str, ...] = ()
     """Of one of these users, as the scope says, which is stored as metadata."""

@@ -297,6 +297,78 @@ class Blocks(InterfaceFixture):
         assert (gone["id"], gone["archive_reason"]) == (ids["tea"], "forgotten")
         assert plain(memory.blocks(author="nobody")) == {"items": [], "next_after": None}
 
+    @needs("learn.key", "blocks", "as_of")
+    def test_a_key_has_one_current_text_and_its_earlier_ones(self, memory: Interface) -> None:
+        texts = ("Ines lives in Oslo.", "Ines lives in Bergen.", "Ines lives in Oslo.")
+        said = [plain(memory.learn(text, key="people/ines", tags=["place"])) for text in texts]
+        assert [each["action"] for each in said] == ["created", "revised", "revised"]
+        again = plain(memory.learn(texts[2], key="people/ines"))
+        assert (again["action"], again["block_id"]) == ("restated", said[0]["block_id"])
+        learned(memory, "Ines lives in Oslo.")  # without the key it is another block
+        bergen, oslo = plain(memory.blocks(key="people/ines"))["items"]
+        assert (oslo["id"], oslo["status"]) == (said[0]["block_id"], "inbox")
+        assert oslo["metadata"] == {"key": "people/ines"}
+        assert (bergen["superseded_by"], bergen["tags"]) == (oslo["id"], ["place"])
+        then = memory.as_of(version=said[1]["version"] + 1)
+        (now,) = plain(then.blocks(key="people/", status="inbox"))["items"]
+        assert now["content"] == texts[1]
+
+    @needs("learn.key", "learn.scope", "blocks")
+    def test_a_key_belongs_to_its_scope(self, memory: Interface) -> None:
+        for user in ("ann", "bob"):
+            said = memory.learn(f"Call me {user}.", key="name", scope={"user": user})
+            assert plain(said)["action"] == "created"
+        assert len(plain(memory.blocks(key="name", status="inbox"))["items"]) == 2
+
+    @needs("learn.key", "blocks")
+    def test_a_key_that_names_no_record_is_refused(self, memory: Interface) -> None:
+        before = version_of(memory)
+        for key in ("", " a", "people/", "a\nb", "a" * 1001):
+            with pytest.raises(MnemicError) as refused:
+                memory.learn("Ines lives in Oslo.", key=key)
+            assert (refused.value.code, refused.value.facts["field"]) == ("field-refused", "key")
+        with pytest.raises(MnemicError):
+            memory.learn("Ines lives in Oslo.", key="one", metadata={"key": "another"})
+        assert version_of(memory) == before
+
+    @needs("learn.key", "blocks")
+    def test_another_expiry_renews_the_text_of_a_key(self, memory: Interface) -> None:
+        for year, action in ((2031, "created"), (2032, "reactivated"), (2032, "restated")):
+            said = memory.learn("closed on Mondays", key="hours", expires_at=f"{year}-01-01")
+            assert plain(said)["action"] == action
+            (block,) = plain(memory.blocks(key="hours"))["items"]
+            assert (block["status"], block["expires_at"][:4]) == ("inbox", str(year))
+
+    @needs("learn.key", "recall.where", "consolidate")
+    def test_a_recall_is_limited_to_keys(self, memory: Interface) -> None:
+        for key in ("yard/north", "yard/south", "shed"):
+            memory.learn(f"The oil is in the {key}.", key=key)
+        counts: tuple[tuple[str | list[str], int], ...] = (
+            ("yard/", 2),
+            ("yard/north", 1),
+            ("yard", 0),
+            (["shed", "yard/"], 3),
+        )
+        for wanted, count in counts:
+            answer = memory.recall("Where is the oil?", where={"key": wanted}, min_probability=0.0)
+            assert len(plain(answer)["block_ids"]) == count
+
+    @needs("learn.key", "learn_many.atomic", "blocks")
+    def test_a_batch_is_written_as_a_whole_or_not_at_all(self, memory: Interface) -> None:
+        old = learned(memory, "The lamp is broken.")
+        before = version_of(memory)
+        good = {"content": "The lamp is new.", "key": "lamp"}
+        for bad in ({"content": " "}, {"content": "The lamp is old.", "key": "lamp"}):
+            with pytest.raises(MnemicError):
+                memory.learn_many([good, bad], forget=[old], atomic=True)
+            assert version_of(memory) == before
+        with pytest.raises(MnemicError):
+            memory.learn_many([good], forget=["0" * 16], atomic=True)
+        assert version_of(memory) == before
+        (done,) = plain(memory.learn_many([good], forget=[old], atomic=True))["results"]
+        assert (done["action"], done["version"]) == ("created", before + 2)
+        assert plain(memory.block(old))["archive_reason"] == "forgotten"
+
     def test_a_forgotten_block_can_be_learned_again(
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:

@@ -1,0 +1,320 @@
+"""Records: JSON values under keys in a memory, for the integrations.
+
+A record is the block of a key (``mnemic.kernel.keys``). Its text is what a recall searches, its
+value is kept in the metadata as JSON. Writing a record supersedes its block, so the earlier values
+stay in the past; many records are written and deleted in one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, Self
+from urllib.parse import quote, unquote
+
+from attrs import field, frozen
+
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import SystemClock
+from mnemic.kernel.errors import VersionConflict
+from mnemic.kernel.model.identity import normalised
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.policy.ranges import COUNT_MAX
+from mnemic.kernel.ports import Clock, Embedder
+from mnemic.kernel.results import Block
+from mnemic.kernel.scope import SCOPE_KEYS
+
+POLICY: Final = Policy(
+    name="integrations",
+    content_length_max=COUNT_MAX,
+    metadata_bytes_max=COUNT_MAX,
+    recall_promotion_ms=COUNT_MAX,
+    candidates=1000,
+)
+"""Policy of a space that an integration makes: values of a megabyte, and recalls that find what was
+written just before, however much that is."""
+SEARCHED: Final = "record"
+"""Category of the records that a search finds."""
+UNSEARCHED: Final = "data"
+"""Category of the others."""
+PAGE: Final = 1000
+BATCH: Final = 10_000
+ATTEMPTS: Final = 20
+
+Path_ = tuple[str, ...]
+
+
+def open_memory(path: str | Path, *, space: str, embedder: Embedder | None = None) -> SyncMemory:
+    """Open the space of an integration, and make it with ``POLICY`` if it does not exist."""
+    return SyncMemory.open(path, space=space, embedder=embedder, policy=POLICY)
+
+
+@frozen(kw_only=True)
+class Record:
+    """The current value of a key."""
+
+    path: Path_
+    """The parts of its key."""
+    value: Any
+    """As it was written, as JSON."""
+    block: Block = field(repr=False)
+    created_at: datetime
+    """When the record was first written since it was last deleted."""
+    updated_at: datetime
+    ttl: timedelta | None = None
+    """How long it is kept after it was written or read last."""
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether a search may find it."""
+        return self.block.category == SEARCHED
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """From then on it counts as deleted; None: never."""
+        given = self.block.expires_at
+        return None if given is None else datetime.fromisoformat(given)
+
+
+@frozen(kw_only=True)
+class Put:
+    """A value to write."""
+
+    value: Any
+    """Anything that JSON can hold."""
+    text: str | None = None
+    """What a search finds it by; None: nothing. A value that is this very text is stored once."""
+    ttl: timedelta | None = None
+    fields: Mapping[str, Any] = field(factory=dict)
+    """Further fields of the block, see ``learn``."""
+
+
+class Records:
+    """The records of one integration in a memory.
+
+    Args:
+        memory: The memory.
+        root: First part of all keys, so that several integrations can share a space.
+        actor: The name to record as actor in the log.
+        scope: The user, agent or run that they belong to; None: the whole space.
+        version: Version of the log at which alone they may be written; None: any.
+        clock: The wall clock; None: the system's.
+    """
+
+    def __init__(
+        self,
+        memory: SyncMemory,
+        *,
+        root: str,
+        actor: str,
+        scope: Mapping[str, str] | None = None,
+        version: int | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._memory = memory
+        self._root = root
+        self._actor = actor
+        self._scope = dict(scope or {})
+        self._clock = clock or SystemClock()
+        self.memory = memory.session_handle(actor=actor, scope=self._scope, version=version)
+        """The session handle that they are read and written with."""
+
+    def at_version(self, version: int) -> Self:
+        """Return the same records, to be written while the log is at *version* only.
+
+        A write after that of another writer raises ``VersionConflict``.
+        """
+        return type(self)(
+            self._memory,
+            root=self._root,
+            actor=self._actor,
+            scope=self._scope,
+            version=version,
+            clock=self._clock,
+        )
+
+    def transaction(self, work: Callable[[Self], Any]) -> Any:
+        """Return what *work* returns, which reads and then writes once.
+
+        It gets the records at the present version, and is repeated if another writer was quicker.
+
+        Raises:
+            VersionConflict: It never was the quickest.
+        """
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return work(self.at_version(self.version))
+            except VersionConflict:
+                continue
+        return work(self.at_version(self.version))
+
+    @property
+    def version(self) -> int:
+        """The version of the log."""
+        return self.memory.status().version
+
+    def get(self, path: Path_) -> Record | None:
+        """Return the record of a key, unless it was never written, deleted, or has expired."""
+        return next(iter(self._found(self.key(path))), None)
+
+    def below(self, *prefix: str) -> list[Record]:
+        """Return the records below some parts of a key, in the order written."""
+        return self._found(self.key(prefix) + "/")
+
+    def revisions(self, path: Path_) -> list[Block]:
+        """Return every block of a key, archived ones too, in the order written."""
+        return [block for block in self._blocks(self.key(path)) if self._is_mine(block)]
+
+    def expired(self) -> list[Record]:
+        """Return the records that have expired and are not deleted yet."""
+        now = self._now()
+        records = map(self._record, self._current(self.key(()) + "/"))
+        return [each for each in records if each.expires_at is not None and each.expires_at <= now]
+
+    def write(self, changes: Mapping[Path_, Put | None]) -> None:
+        """Write and delete records, 10,000 in one transaction.
+
+        Args:
+            changes: By key: the new value; None: delete it.
+
+        Raises:
+            Refused: A value is too large for the space; nothing of its transaction is written.
+            TypeError, ValueError: A value is not JSON; the same.
+            VersionConflict: See ``at_version``.
+        """
+        given = list(changes.items())
+        for start in range(0, len(given), BATCH):
+            self._write(given[start : start + BATCH])
+
+    def _write(self, changes: Sequence[tuple[Path_, Put | None]]) -> None:
+        lessons: list[dict[str, Any]] = []
+        forget: list[str] = []
+        for path, put in changes:
+            known = self.get(path) if put is not None else None
+            if put is not None:
+                lessons.append(self._lesson(path, put, known))
+            else:
+                forget += [block.id for block in self._current(self.key(path))]
+        if lessons or forget:
+            self.memory.learn_many(lessons, forget=forget, atomic=True)
+
+    def refresh(self, records: Iterable[Record]) -> None:
+        """Begin the time to live of records anew."""
+        renewed = {
+            each.path: Put(
+                value=each.value,
+                text=each.block.content if each.is_searched else None,
+                ttl=each.ttl,
+            )
+            for each in records
+            if each.ttl is not None
+        }
+        self.write(renewed)
+
+    def search(self, query: str, *prefix: str, limit: int) -> list[tuple[Record, float]]:
+        """Return the records that a recall finds below some parts, best first, with their scores.
+
+        Args:
+            query: The question.
+            prefix: The first parts of their keys.
+            limit: Most records. Range: 1 to 1000.
+        """
+        answer = self.memory.recall(
+            query,
+            top_k=limit,
+            token_budget=COUNT_MAX,
+            where={"key": self.key(prefix) + "/", "category": SEARCHED},
+            min_probability=0.0,
+        )
+        known = {each.block.id: each for each in self.below(*prefix)}
+        return [
+            (known[each.id], each.composite_score) for each in answer.blocks if each.id in known
+        ]
+
+    def key(self, path: Sequence[str]) -> str:
+        """Return the key of a block: the root and the parts, each escaped."""
+        return "/".join((self._root, *(quote(part, safe="") for part in path)))
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=self._clock.now_us())
+
+    def _lesson(self, path: Path_, put: Put, known: Record | None) -> dict[str, Any]:
+        now = self._now()
+        since = now if known is None else known.created_at
+        about: dict[str, Any] = {"since": since.isoformat()}
+        text = put.text
+        if text is not None and text is put.value and normalised(text) == text.strip() != "":
+            # A block's identity ignores the white space around its text.
+            text = text.strip()
+            about["around"] = put.value.split(text, 1)
+        else:
+            about["value"] = json.dumps(put.value, ensure_ascii=False, allow_nan=False)
+        if put.ttl is not None:
+            about["ttl"] = put.ttl.total_seconds()
+        key = self.key(path)
+        return {
+            "content": key if text is None or not text.strip() else text,
+            "category": UNSEARCHED if put.text is None else SEARCHED,
+            "key": key,
+            "metadata": about,
+            "expires_at": None if put.ttl is None else now + put.ttl,
+            **put.fields,
+        }
+
+    def _found(self, key: str) -> list[Record]:
+        now = self._now()
+        records = map(self._record, self._current(key))
+        return [each for each in records if each.expires_at is None or each.expires_at > now]
+
+    def _current(self, key: str) -> list[Block]:
+        """Return the blocks with a key, or with one below a prefix, that are not archived.
+
+        One for each key: after a revert there may be two, of which the later one counts.
+        """
+        found: dict[str, Block] = {}
+        for block in self._blocks(key):
+            metadata = block.metadata or {}
+            is_record = "since" in metadata and block.status != "archived"
+            if is_record and self._is_mine(block):
+                found.pop(metadata["key"], None)
+                found[metadata["key"]] = block
+        return list(found.values())
+
+    def _blocks(self, key: str) -> list[Block]:
+        found: list[Block] = []
+        after: int | None = None
+        while True:
+            page = self.memory.blocks(key=key, after=after, limit=PAGE)
+            found += page.items
+            after = page.next_after
+            if after is None:
+                return found
+
+    def _is_mine(self, block: Block) -> bool:
+        metadata = block.metadata or {}
+        scope = {name: metadata[name] for name in SCOPE_KEYS if name in metadata}
+        return scope == self._scope
+
+    def _record(self, block: Block) -> Record:
+        metadata = block.metadata or {}
+        _, *parts = metadata["key"].split("/")
+        seconds = metadata.get("ttl")
+        return Record(
+            path=tuple(map(unquote, parts)),
+            value=value_of(block),
+            block=block,
+            created_at=datetime.fromisoformat(metadata["since"]),
+            updated_at=datetime.fromisoformat(block.created_at or metadata["since"]),
+            ttl=None if seconds is None else timedelta(seconds=seconds),
+        )
+
+
+def value_of(block: Block) -> Any:
+    """Return the value of the record that a block is a revision of."""
+    metadata = block.metadata or {}
+    if "value" in metadata:
+        return json.loads(metadata["value"])
+    before, after = metadata["around"]
+    return f"{before}{block.content}{after}"
