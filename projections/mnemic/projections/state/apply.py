@@ -121,7 +121,7 @@ def _learned(to: Writers, events: Events[happened.BlockLearned]) -> None:
             to.write_evidence((number, version, 0, 0))
             to.write_uses((number, version, 0))
             to.graph.add_block()
-        # First, since readers find texts by rows, some of which are written before the others.
+        # Before the row that names it: a full buffer is written, and readers look up its texts.
         document = len(catalogue.texts)
         catalogue.texts.append(text)
         content, tags = (None, NO_TAGS) if isinstance(text, Erased) else (text.content, text.tags)

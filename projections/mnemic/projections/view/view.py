@@ -313,7 +313,7 @@ def as_of(
 
     Args:
         state: A state that has reached *version*.
-        version: A version of the log; other threads than the writer may ask for published ones.
+        version: A published version; for the writer, after ``live``, any that is applied.
         active_us: Where decay is evaluated; None: at the hour of that event.
         instant_us: Where ages are evaluated; None: when that event was recorded.
 
