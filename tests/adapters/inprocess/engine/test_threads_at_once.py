@@ -7,10 +7,8 @@ it decides again, on the version that this was decided on, and has to find the s
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from random import Random
 from typing import Any
@@ -37,6 +35,7 @@ from mnemic.projections.state.state import State
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.view import live
 from tests.adapters.inprocess.conftest import Open
+from tests.thread_switches import switching_often
 
 STEPS = 24
 WORDS = "harbour gate crane storm tide gull rope lamp pier keel anchor buoy".split()
@@ -145,16 +144,6 @@ class Caller:
 def seen(view: SyncView) -> tuple[object, ...]:
     """Return answers of a view of the past."""
     return view.recall(WORDS[0]), view.frontier(), view.status(), view.timeline()
-
-
-@contextmanager
-def switching_often() -> Generator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def decided_alone(state: State, events: Sequence[Recorded]) -> tuple[Event, ...]:
