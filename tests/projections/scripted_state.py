@@ -78,6 +78,7 @@ class Talk:
         minute: int | None = 0,
         vector: Sequence[float] = NOWHERE,
         block: int | None = None,
+        is_promoted: bool = True,
     ) -> int:
         """Learn and promote a text, and return the number of its block.
 
@@ -90,6 +91,7 @@ class Talk:
             minute: Minutes since the beginning; None: unknown.
             vector: Two components.
             block: The existing block to learn again; None for a new one.
+            is_promoted: Whether it is promoted, too.
         """
         if block is None:
             block = len(self.ids)
@@ -110,6 +112,8 @@ class Talk:
                 undated=minute is None,
             )
         )
+        if not is_promoted:
+            return block
         packed = pack(quantise(vector, dimension=2))
         promotion = Promotion(block_id=name, vector=Embedding(packed=packed, of=(name,)))
         self._happens(happened.BlocksPromoted(promotions=(promotion,)))
@@ -118,6 +122,16 @@ class Talk:
     def forget(self, block: int) -> None:
         """Archive a block."""
         self._happens(happened.BlockForgotten(block_id=self.ids[block]))
+
+    def record_erasure(self, block: int, context: Sequence[int] | None = ()) -> None:
+        """Record that a block was erased; its text stays in this state.
+
+        Args:
+            block: The block.
+            context: The blocks that its text was the context of; None: unknown.
+        """
+        near = None if context is None else tuple(self.ids[each] for each in context)
+        self._happens(happened.BlockErased(block_id=self.ids[block], context=near))
 
     def note(self, block: int, other: int) -> None:
         """Record two blocks as near-duplicates."""

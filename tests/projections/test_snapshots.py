@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -33,6 +31,7 @@ from tests.agreement.agents import POLICIES, Agent
 from tests.agreement.log_checker import read
 from tests.agreement.snapshots import state_of_view
 from tests.projections.histories import logs
+from tests.thread_switches import switching_often
 
 EMBEDDER = HashEmbedder(16)
 WORDS = "bees hum tea night cedar harbour Zürich 3.11 lamp rain Tuesday May 7 walked swam".split()
@@ -234,16 +233,6 @@ def test_a_snapshot_has_no_later_version() -> None:
 
 
 # --- threads ----------------------------------------------------------------------------------
-
-
-@contextmanager
-def switching_often() -> Generator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def test_readers_in_other_threads_get_the_answers_of_their_version() -> None:

@@ -6,14 +6,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from mnemic.projections.storage.columns import Trail
+from mnemic.projections.storage.columns import BUFFERED_MAX, Trail
+from mnemic.projections.storage.event_columns import EventColumns
 from mnemic.projections.storage.versioned_maps import (
     Coding,
     Ends,
     Paired,
+    Pairwise,
     VersionedMap,
 )
 
@@ -165,3 +169,50 @@ def test_pairs_are_found_by_block_as_if_every_row_were_read(
 
 def contains(ends: Ends, block: int) -> bool:
     return block in ends
+
+
+# --- while another thread writes --------------------------------------------------------------
+
+
+class FlushedMeanwhile(EventColumns):
+    """The ends of the pairs of a map, to which a pair is added whenever one column is read."""
+
+    def __init__(self, owner: Pairwise[int]) -> None:
+        super().__init__(low=np.int32, high=np.int32)
+        self._owner = owner
+
+    def column(self, name: str) -> NDArray[Any]:
+        found = super().column(name)
+        added = len(self)
+        self._owner.put((added, added + 1), added, 0)
+        self._owner.flush()
+        return found
+
+
+class PairsAdded(Pairwise[int]):
+    """A map of pairs that another thread adds to whenever it is read."""
+
+    def __init__(self) -> None:
+        super().__init__(BY_PAIR)
+        self._pairs = FlushedMeanwhile(self)
+
+
+def test_the_versions_that_touched_a_block_are_found_while_pairs_are_added() -> None:
+    pairs = PairsAdded()
+    for version in range(3):
+        pairs.put((version, version + 1), version, 0)
+    pairs.flush()
+    assert pairs.touched_by(1).tolist() == [0, 1]
+
+
+def test_more_entries_dropped_at_one_version_than_are_buffered() -> None:
+    mapping: VersionedMap[int] = VersionedMap()
+    for key in range(BUFFERED_MAX + 9):
+        mapping.put(key, 0, key)
+    mapping.drop(0, 1)
+    mapping.flush()
+    before = mapping.at(1)
+    for key in range(1, BUFFERED_MAX + 5):
+        mapping.drop(key, 2)
+    mapping.flush()
+    assert mapping.moved(before, 1, 2) == mapping.at(2)

@@ -11,7 +11,7 @@ from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.system.days import day_or_instant
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
-from mnemic.projections.view import View, as_of
+from mnemic.projections.view import View, as_of, published_version
 
 Point: TypeAlias = int | str | date
 """A version (``120``), active hours (``"12.5h"``), a decision (``"d45"``), a wall-clock instant
@@ -60,18 +60,19 @@ def _view(space: SessionHandle, now: View, name: str, point: object) -> View:
     if _DECISION.fullmatch(word):
         return decision_records.view_before(space, now, word)
     hours, active_us, instant_us = _HOURS.fullmatch(word), None, None
+    head = now.version if now.live else published_version(state)
     if word == NOW:
         version, active_us = now.point.version, now.point.active_us
         instant_us = now.point.instant_us
     elif hours is not None:
         active_us = round(float(hours[1]) * MICROS_PER_HOUR)
-        version = min(timeline.version_at_hour(active_us), now.point.version)
+        version = min(timeline.version_at_hour(active_us, head=head), now.point.version)
     elif type(point) is int:
-        version = timeline.checked_version(point)
+        version = timeline.checked_version(point, head=head)
     elif _VERSION.fullmatch(word):
-        version = timeline.checked_version(int(word))
+        version = timeline.checked_version(int(word), head=head)
     elif isinstance(point, str | date):
-        version = timeline.version_at_instant(_instant_us(name, point))
+        version = timeline.version_at_instant(_instant_us(name, point), head=head)
     else:
         hint = f' For active hours write "{point:g}h".' if isinstance(point, float) else ""
         raise FieldRefused(

@@ -19,7 +19,7 @@ from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.scope import checked_scope
 from mnemic.kernel.timestamps import instant, iso
 from mnemic.projections.references import DEPTH
-from mnemic.projections.view import View, as_of
+from mnemic.projections.view import View, as_of, published_version
 
 if TYPE_CHECKING:
     from mnemic.kernel.results import DeepReference, Detail, RecallResult
@@ -195,7 +195,8 @@ def known_at(view: SyncView, version: int, now: str | datetime | None = None) ->
     """
     space = view._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     shown = view._view()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    known = shown.state.timeline.checked_version(_whole(version))
+    head = published_version(shown.state)
+    known = shown.state.timeline.checked_version(_whole(version), head=head)
     fixed = as_of(
         shown.state,
         min(known, shown.version),
@@ -226,21 +227,22 @@ def view_at(
             recovery="Give exactly one of hour, version, at and decision.",
         )
     now_us = instant("now", now)
-    state = space.snapshot().state
+    snapshot = space.snapshot()
+    timeline, head = snapshot.state.timeline, snapshot.version
     if decision is not None:
         from mnemic.projections.retrieval import recorded_recalls
 
         event = decision_records.decision(space, decision)[1]
-        return recorded_recalls.view_of(state, event, now_us)
+        return recorded_recalls.view_of(snapshot.state, event, now_us)
     active_us = None
     if hour is not None:
         active_us = _active_us(hour)
-        found = state.timeline.version_at_hour(active_us)
+        found = timeline.version_at_hour(active_us, head=head)
     elif version is not None:
-        found = state.timeline.checked_version(_whole(version))
+        found = timeline.checked_version(_whole(version), head=head)
     else:
-        found = state.timeline.version_at_instant(_required(at))
-    return as_of(state, found, active_us=active_us, instant_us=now_us)
+        found = timeline.version_at_instant(_required(at), head=head)
+    return snapshot.as_of(found, active_us=active_us, instant_us=now_us)
 
 
 def _active_us(hour: object) -> int:

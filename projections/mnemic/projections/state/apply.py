@@ -121,6 +121,9 @@ def _learned(to: Writers, events: Events[happened.BlockLearned]) -> None:
             to.write_evidence((number, version, 0, 0))
             to.write_uses((number, version, 0))
             to.graph.add_block()
+        # Before the row that names it: a full buffer is written, and readers look up its texts.
+        document = len(catalogue.texts)
+        catalogue.texts.append(text)
         content, tags = (None, NO_TAGS) if isinstance(text, Erased) else (text.content, text.tags)
         expires_us = event.expires_at_us
         to.life.put(
@@ -130,7 +133,7 @@ def _learned(to: Writers, events: Events[happened.BlockLearned]) -> None:
                 INBOX,
                 0,
                 -1,
-                len(catalogue.texts),
+                document,
                 catalogue.tag_set(tags),
                 -1,
                 categories[event.category],
@@ -146,7 +149,6 @@ def _learned(to: Writers, events: Events[happened.BlockLearned]) -> None:
                 0,
             ),
         )
-        catalogue.texts.append(text)
         catalogue.waiting[number] = None
         add_text(content)
 
@@ -234,11 +236,11 @@ def _erased(to: Writers, events: Events[happened.BlockErased]) -> None:
     for event, at in events:
         _archive(to, (event.block_id,), at.version, "erased")
         number = numbers[event.block_id]
-        timeline.erased_blocks[number] = at.version
         known = timeline.erased_context.get(number, frozenset())
         near = None if event.context is None else frozenset(numbers[each] for each in event.context)
         both = None if near is None or known is None else known | near
         timeline.erased_context[number] = both
+        timeline.erased_blocks[number] = at.version  # last: readers look up the context of these
 
 
 def _archive(to: Writers, ids: Iterable[BlockId], version: int, reason: str) -> None:

@@ -67,9 +67,11 @@ class Endings:
         if before >= self._masked:
             return late
         if self._early is None:
-            # Rows that are closed in the meantime get a later version.
+            # Rows that are closed in the meantime get that version or a later one.
             rows = np.flatnonzero(until <= self._masked).astype(np.int32)
             rows = rows[np.argsort(until[rows], kind="stable")]
             self._early = rows, until[rows]
         rows, versions = self._early
-        return np.concatenate((rows[slice(*versions.searchsorted(bounds, side="right"))], late))
+        early = rows[slice(*versions.searchsorted(bounds, side="right"))]
+        # More rows may have been closed at the version up to which the mask was made.
+        return np.union1d(early, late)

@@ -309,7 +309,8 @@ class Pairwise(VersionedMap[V]):
 
     def touched_by(self, block: int) -> Rows:
         """Return the versions at which a pair with *block* changed."""
-        low, high = (self._pairs.column(name)[: len(self._until)] for name in _ENDS)
+        rows = len(self._until)  # once: the writer may flush more between two columns
+        low, high = (self._pairs.column(name)[:rows] for name in _ENDS)
         return self._moments(np.flatnonzero((low == block) | (high == block)))
 
     def _rows_of(self, keys: Iterable[Ends], count: int) -> Iterable[int]:

@@ -281,50 +281,55 @@ class Timeline:
 
     # --- points of the past -----------------------------------------------------------------
 
-    def version_at_hour(self, active_us: int) -> int:
-        """Return the last version whose active time is at most *active_us*.
+    # Readers name the head up to which they may read: behind it, events are being applied.
+
+    def version_at_hour(self, active_us: int, *, head: int) -> int:
+        """Return the last version up to *head* whose active time is at most *active_us*.
 
         Raises:
             PointOutOfRange: It is before the first event, or the log is empty.
         """
-        found = int(np.searchsorted(self.active_us.values, active_us, side="right")) - 1
-        return self._checked(found, "hour", active_us)
+        hours = self.active_us.values[: head + 1]
+        found = int(np.searchsorted(hours, active_us, side="right")) - 1
+        return _checked(found, "hour", active_us, head)
 
-    def version_at_instant(self, recorded_us: int) -> int:
-        """Return the last version that was recorded at or before *recorded_us*.
+    def version_at_instant(self, recorded_us: int, *, head: int) -> int:
+        """Return the last version up to *head* that was recorded at or before *recorded_us*.
 
         Raises:
             PointOutOfRange: There is none.
         """
-        found = np.nonzero(self.recorded_us.values <= recorded_us)[0]
+        found = np.nonzero(self.recorded_us.values[: head + 1] <= recorded_us)[0]
         if not found.size:
-            first = iso(int(self.recorded_us.values[0])) if self.version >= 0 else "never"
+            first = iso(int(self.recorded_us.values[0])) if head >= 0 else "never"
             raise PointOutOfRange(
                 f"no event was recorded at or before {iso(recorded_us)}; the first one: {first}",
                 recovery="Name a later instant, or a day, which means its end.",
                 point="at",
                 asked=recorded_us,
-                head=self.version,
+                head=head,
             )
         return int(found[-1])
 
-    def checked_version(self, version: int) -> int:
-        """Return *version* if the log has it.
+    @staticmethod
+    def checked_version(version: int, *, head: int) -> int:
+        """Return *version* if a log that ends at *head* has it.
 
         Raises:
             PointOutOfRange: It does not.
         """
-        return self._checked(version if version <= self.version else -1, "version", version)
+        return _checked(version if version <= head else -1, "version", version, head)
 
-    def _checked(self, version: int, kind: str, asked: int) -> int:
-        if version < 0:
-            raise PointOutOfRange(
-                f"there is no event at {kind} {asked}; the log ends at version {self.version}",
-                point=kind,
-                asked=asked,
-                head=self.version,
-            )
-        return version
+
+def _checked(version: int, kind: str, asked: int, head: int) -> int:
+    if version < 0:
+        raise PointOutOfRange(
+            f"there is no event at {kind} {asked}; the log ends at version {head}",
+            point=kind,
+            asked=asked,
+            head=head,
+        )
+    return version
 
 
 def instant(clock: ActiveClock, session: SessionId | None, now_us: int, *, gap_us: int) -> Instant:

@@ -339,6 +339,13 @@ def live(state: State, *, active_us: int, instant_us: int) -> View:
     return View(state, point, head, is_latest=True)
 
 
+def published_version(state: State) -> int:
+    """Return the last version that readers of *state* may name: later events are being applied."""
+    published = state.past.published
+    known = None if published is None else published.version
+    return state.version if known is None else known
+
+
 def as_of(
     state: State, version: int, *, active_us: int | None = None, instant_us: int | None = None
 ) -> View:
@@ -346,17 +353,17 @@ def as_of(
 
     Args:
         state: A state that has reached *version*.
-        version: A version of the log; other threads than the writer may ask for published ones.
+        version: A published version; for the writer, after ``live``, any that is applied.
         active_us: Where decay is evaluated; None: at the hour of that event.
         instant_us: Where ages are evaluated; None: when that event was recorded.
 
     Raises:
         PointOutOfRange: The log has no such version.
     """
-    timeline, published = state.timeline, state.past.published
-    timeline.checked_version(version)
-    if published is None or version > (published.version or 0):  # the writer asks
-        state.flush()
+    timeline = state.timeline
+    if state.past.published is None:
+        state.flush()  # a state that only its writer has; otherwise ``live`` or ``publish`` did
+    timeline.checked_version(version, head=state.version)
     hour = int(timeline.active_us.values[version]) if active_us is None else active_us
     wall = int(timeline.recorded_us.values[version]) if instant_us is None else instant_us
     return View(state, Point(version, hour, wall), state.past.at(state, version), is_latest=False)

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from attrs import evolve
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import PointOutOfRange
 from mnemic.kernel.policy import DEFAULT, Policy
 from tests.adapters.inprocess.conftest import Open
 from tests.adapters.inprocess.engine.contended_logs import WaitReportingLog
@@ -216,3 +218,24 @@ def test_transfers_never_wait_for_the_write_lock_with_the_fold_lock(
     store.lock = fold_lock(memory)
     transfers(memory, tmp_path)
     assert store.found == []
+
+
+def test_readers_neither_name_nor_write_events_that_are_not_published(memory: SyncMemory) -> None:
+    memory.learn("bees")
+    head = memory.status().version
+    space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    again = space.event_at(head)
+    assert again is not None
+    log_state, reader = space.log_state, ThreadPoolExecutor(1)
+    with reader, log_state.lock:
+        # As in the middle of a group: folded to decide the next command, and appended later.
+        log_state.fold([evolve(again, version=head + 1)])
+        written = len(log_state.state.timeline.kind)
+        for point in ({"hour": 0.0}, {"at": "9999-01-01"}):
+            assert reader.submit(memory.as_of, **point).result(SOON_S).version == head
+        with pytest.raises(PointOutOfRange, match=f"ends at version {head}"):
+            reader.submit(memory.as_of, version=head + 1).result(SOON_S)
+        with pytest.raises(PointOutOfRange):
+            reader.submit(memory.diff, head + 1, "now").result(SOON_S)
+        assert len(log_state.state.timeline.kind) == written
+        log_state.restore()

@@ -24,7 +24,6 @@ from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
 from mnemic.kernel.validation import checked_name
-from mnemic.projections.view import as_of
 
 if TYPE_CHECKING:
     from mnemic.adapters.transfer.exports.manifest import Manifest
@@ -360,8 +359,7 @@ def _erased_after(space: SessionHandle, version: int) -> tuple[BlockId, ...]:
     """
     from mnemic.projections.retrieval import recorded_recalls
 
-    state = space.snapshot().state
-    view = as_of(state, state.timeline.checked_version(version))
+    view = space.snapshot().as_of(version)
     erased = dict.fromkeys(recorded_recalls.erased_since(view))
     for event in _erased_elsewhere(space):
         number = view.number(event.block_id)

@@ -136,8 +136,8 @@ def _version_range(now: View, plan: Plan) -> tuple[int, int]:
     timeline, last = now.state.timeline, now.version
     if timeline.space_erased is not None or last < 0:
         return last, last
-    after = timeline.version_at_hour(plan.from_us - 1) if plan.from_us > 0 else -1
-    return after, min(last, timeline.version_at_hour(plan.to_us))
+    after = timeline.version_at_hour(plan.from_us - 1, head=last) if plan.from_us > 0 else -1
+    return after, timeline.version_at_hour(plan.to_us, head=last)
 
 
 def judgment_evidence(
@@ -156,7 +156,7 @@ def judgment_evidence(
     timeline = now.state.timeline
     first, last = asked[0], asked[-1]
     until_us = int(timeline.active_us.values[last]) + horizon_us
-    upto = min(now.point.version, timeline.version_at_hour(until_us))
+    upto = timeline.version_at_hour(until_us, head=now.version)
     taken_back = TakenBack(_reverts(space, now, after=first))
     for record, payloads in space.log.read(first, upto):
         if record.topic.startswith(FEEDBACK_TOPICS):
