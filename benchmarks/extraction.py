@@ -159,7 +159,7 @@ def endpoint() -> Generator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's
             """Print nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from mnemic.kernel.months import MONTHS
 from mnemic.kernel.ports.extractors import RELATIONS, Fact, Message
@@ -165,17 +165,17 @@ def may_replace(old: str, new: str, quoted: Iterable[str], speaker: str | None) 
     return any(len(word) >= _MIN and word not in _COMMON and known.has(word) for word in given)
 
 
+def _names(evidence: Evidence) -> frozenset[str]:
+    authors = (message.author for message in evidence.messages if message.author)
+    return frozenset(word.casefold() for name in authors for word in _WORD.findall(name))
+
+
 @frozen(kw_only=True)
 class Evidence:
     """Messages as a fact may quote them; parsed once per call."""
 
     messages: Sequence[Message]
-    names: frozenset[str] = field(init=False)
-
-    @names.default
-    def _names(self) -> frozenset[str]:
-        authors = (message.author for message in self.messages if message.author)
-        return frozenset(word.casefold() for name in authors for word in _WORD.findall(name))
+    names: frozenset[str] = field(init=False, default=Factory(_names, takes_self=True))
 
     def check(self, fact: Fact) -> tuple[Spot, ...]:
         """Return where the quotations of *fact* are.

@@ -46,15 +46,7 @@ ERASED_MAX = 1_000
 class BlockOperations(Host):
     """Operations on blocks."""
 
-    @operation(
-        "POST ./blocks",
-        "Blocks",
-        "write",
-        destructive=True,
-        same_twice=True,
-        status=201,
-        makes="block_id",
-    )
+    @operation("POST ./blocks", "Blocks", "write", same_twice=True, status=201, makes="block_id")
     def learn(
         self,
         content: str,
@@ -142,7 +134,7 @@ class BlockOperations(Host):
         self._recent.learn(result.block_id, known=result.is_known)
         return result
 
-    @operation("POST ./blocks/batch", "Blocks", "write", destructive=True, same_twice=True)
+    @operation("POST ./blocks/batch", "Blocks", "write", same_twice=True)
     def learn_many(
         self,
         lessons: Iterable[Mapping[str, Any] | str],
