@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from attrs import frozen
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.pronouns import languages_of
 
 Aggregate = Literal["summary", "list"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 
 WORDS: Final = 60
 """Words of a passage at most."""

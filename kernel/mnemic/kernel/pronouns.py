@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 from attrs import frozen
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 
 Person = Literal["first", "second"]
 

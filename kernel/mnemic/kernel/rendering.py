@@ -37,7 +37,7 @@ from typing import Final
 from attrs import frozen
 
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.model.identity import short
 from mnemic.kernel.model.periods import ENDED, HOLDS, LATER
 from mnemic.kernel.visible import HIDDEN

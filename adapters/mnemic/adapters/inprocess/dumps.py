@@ -12,12 +12,14 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from io import StringIO
-from typing import Any, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.rendering import cited, escaped, labelled, render_line
-from mnemic.kernel.results import Block, Page
 from mnemic.kernel.results.shape import json_text
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Block, Page
 
 PAGE: Final = 1000
 """Blocks that are read at a time."""
@@ -213,7 +215,8 @@ class AsyncDumps:
         return self
 
     async def _listed(self, conditions: Mapping[str, Any]) -> list[Block]:
-        source, found = await self._at_one_version(), list[Block]()
+        source = await self._at_one_version()
+        found: list[Block] = []
         asking = _asked(conditions)
         with suppress(StopIteration):
             page = await source.blocks(**next(asking))

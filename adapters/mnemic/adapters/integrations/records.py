@@ -1,6 +1,6 @@
 """Records: JSON values under keys in a memory, for the integrations.
 
-A record is the block of a key (``mnemic.kernel.keys``). Its text is what a recall searches, its
+A record is the block of a key (``kernel.scope``). Its text is what a recall searches, its
 value is kept in the metadata as JSON. Writing a record supersedes its block, so the earlier values
 stay in the past; many records are written and deleted in one transaction.
 """

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.late_exports import late_export
+from mnemic.kernel.late import late_export
 
 if TYPE_CHECKING:
     from mnemic.kernel.decisions.archiving import (

@@ -13,13 +13,13 @@ from mnemic.kernel.decision import Decision, single
 from mnemic.kernel.decisions.degree_cap import DegreeCap
 from mnemic.kernel.decisions.degree_cap import ends as room_ends
 from mnemic.kernel.events import SIGNALS, Admission, Archival, Curated, Pair
-from mnemic.kernel.keys import key_of
 from mnemic.kernel.model.edges import NO_ANCHOR, PendingFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.identity import pair as pair_of_ids
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import decayed_each, nano, product_each
 from mnemic.kernel.reading import Reading
+from mnemic.kernel.scope import key_of
 from mnemic.kernel.scoring.decay import edge_rates, effective_weights
 from mnemic.kernel.scoring.signals import (
     UNKNOWN,

@@ -35,7 +35,6 @@ from mnemic.kernel.decisions.supersession import (
 )
 from mnemic.kernel.errors import FieldRefused, IdCollision
 from mnemic.kernel.events import BlockLearned, BlockRestated
-from mnemic.kernel.keys import checked_key, with_key
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.identity import BlockId
@@ -43,7 +42,7 @@ from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import BlockText, Erased
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.roles import checked_role, with_role
-from mnemic.kernel.scope import checked_scope, scoped
+from mnemic.kernel.scope import checked_key, checked_scope, scoped, with_key
 from mnemic.kernel.timestamps import instant
 from mnemic.kernel.validation import (
     checked_content,

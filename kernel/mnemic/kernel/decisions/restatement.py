@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import Erased

@@ -1,6 +1,6 @@
 """Supersession: what a block hands over to its successor, with every loss recorded.
 
-A record is a key within a scope (``mnemic.kernel.keys``):
+A record is a key within a scope (``mnemic.kernel.scope``):
 
 1. It has one current text: the block of that key and scope that is not archived and was learned
    last. Others that are not archived, as after a revert, are forgotten with it.
@@ -26,12 +26,12 @@ from mnemic.kernel.events import (
     Event,
     Supersession,
 )
-from mnemic.kernel.keys import key_of, scope_of
 from mnemic.kernel.model.blocks import ARCHIVED, BlockFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
+from mnemic.kernel.scope import key_of, scope_of
 from mnemic.kernel.scoring.decay import tier_rate
 
 _HANDED_OVER = ("agent", "outcome")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from mnemic.kernel.late_exports import late_export
+from mnemic.kernel.late import late_export
 from mnemic.kernel.results.shape import NAMED_MAX, Refusal, Result, ResultList, plural, unit
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from typing import Final
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.statements.vocabulary import LEAD_FOLLOWERS
 
 BREAK: Final = "␤"

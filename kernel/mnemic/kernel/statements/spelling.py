@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from attrs import frozen
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.statements.vocabulary import (
     AFTER_IS,
     ARTICLE_COUNTS,

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from attrs import frozen
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.statements.characters import passages, plain
 from mnemic.kernel.statements.spelling import respelled
 from mnemic.kernel.statements.vocabulary import ABBREVIATIONS, BEFORE_ORDINAL, CASE_DECIDES

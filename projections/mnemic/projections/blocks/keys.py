@@ -1,4 +1,4 @@
-"""Keys: the texts that were learned under each key (``mnemic.kernel.keys``).
+"""Keys: the texts that were learned under each key (``mnemic.kernel.scope``).
 
 The key of a text never changes. Nothing is read before the first query: a space without keys pays
 nothing. Then the texts added since are read, one thread at a time.
@@ -6,8 +6,8 @@ nothing. Then the texts added since are read, one thread at a time.
 
 from __future__ import annotations
 
-from mnemic.kernel.keys import key_of
 from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.scope import key_of
 from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.payloads import Payloads
 

@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 import Stemmer
 
 from mnemic.kernel.errors import RecipeRetired
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 
 Analyser: TypeAlias = Callable[[str], list[str]]
 """From a text to its terms, in the order of the text, repetitions kept. Pure."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.model.texts import BlockText, Erased
 
 TERM_LENGTH_MIN: Final = 5

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from mnemic.kernel.late_exports import late_export
+from mnemic.kernel.late import late_export
 
 if TYPE_CHECKING:
     from mnemic.projections.retrieval.packing import Packed

@@ -7,29 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
-from mnemic.adapters.extractors.absent import NoExtractor
 from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.operations.blocks import BATCH_MAX
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall import recalling
 from mnemic.adapters.inprocess.registry import operation
-from mnemic.adapters.inprocess.results import learn_many_result
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.decisions.archiving import decide_learn_many
-from mnemic.kernel.decisions.learning import MESSAGE, Lesson
 from mnemic.kernel.errors import FieldRefused, Refused
-from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.ports import Extractor, Message
-from mnemic.kernel.results import LearnManyResult, LearnResult, Refusal
-from mnemic.kernel.timestamps import Instant
-from mnemic.projections.retrieval.request import Request, within_scope
-from mnemic.projections.view import View
 
 if TYPE_CHECKING:
     from mnemic.adapters.extractors.messages import Labels
     from mnemic.adapters.inprocess.extraction.running import Runner
-    from mnemic.kernel.results import AddResult
+    from mnemic.kernel.decisions.learning import Lesson
+    from mnemic.kernel.model.identity import BlockId
+    from mnemic.kernel.ports import Extractor, Message
+    from mnemic.kernel.results import AddResult, LearnManyResult, LearnResult, Refusal
+    from mnemic.kernel.timestamps import Instant
+    from mnemic.projections.view import View
 
+NONE = "none"
+"""Name of the extractor that finds nothing."""
 KNOWN_MAX = 8
 """Existing blocks that an extractor is shown beside one window."""
 QUESTION_MAX = 2000
@@ -95,7 +91,7 @@ class ExtractionOperations(Host):
             learned = self._added(given[first : first + BATCH_MAX], part)
             results += learned.results
             refused += learned.refused
-        if isinstance(extractor, NoExtractor):
+        if extractor.name == NONE:
             return AddResult(results=tuple(results), refused=tuple(refused))
         run = self._runner(extractor, labels.scope, command_id).run(
             [each.block_id for each in results], progress
@@ -108,6 +104,8 @@ class ExtractionOperations(Host):
 
     def _added(self, given: Sequence[Lesson | Refused], command_id: str | None) -> LearnManyResult:
         """Learn messages in one transaction."""
+        from mnemic.adapters.inprocess.results import learn_many_result
+        from mnemic.kernel.decisions.archiving import decide_learn_many
 
         def decide(view: View, _: Instant) -> Decision[LearnManyResult]:
             learned = decide_learn_many(view, given)
@@ -131,14 +129,15 @@ class ExtractionOperations(Host):
         Raises:
             FieldRefused: There is none of that name.
         """
+        from mnemic.adapters.extractors.absent import NoExtractor
         from mnemic.adapters.extractors.rules import RulesExtractor
 
         own = self._models.extractor
-        known: dict[str, Extractor] = {"none": NoExtractor(), "rules": RulesExtractor()}
+        known: dict[str, Extractor] = {NONE: NoExtractor(), "rules": RulesExtractor()}
         if own is not None:
             known[own.name] = own
         if name is None:
-            return own or known["none"]
+            return own or known[NONE]
         if not isinstance(name, str) or name not in known:
             raise FieldRefused(
                 f"no extractor is called {name!r:.100}",
@@ -163,6 +162,10 @@ class ExtractionOperations(Host):
 
     def _near(self, shown: Sequence[Message], scope: Mapping[str, str] | None) -> Sequence[BlockId]:
         """Return the blocks nearest to what messages say, without messages, best first."""
+        from mnemic.adapters.inprocess.recall import recalling
+        from mnemic.kernel.decisions.learning import MESSAGE
+        from mnemic.projections.retrieval.request import Request, within_scope
+
         space = self._open()
         snapshot = self._auto_consolidate()
         others = [name for name in space.state.catalogue.categories if name != MESSAGE]

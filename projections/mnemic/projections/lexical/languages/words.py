@@ -36,7 +36,7 @@ from typing import Final, NamedTuple, TypeAlias
 import Stemmer
 
 from mnemic.kernel.errors import RecipeRetired
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.projections.lexical import analysis
 from mnemic.projections.lexical.languages import detection
 from mnemic.projections.lexical.languages.stop_words import (

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.late_patterns import late_pattern
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.months import MONTHS
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.scoring.signals import UNKNOWN
