@@ -259,7 +259,9 @@ def test_learning_again_changes_only_when_a_text_was_said(
     elif world.log.head() == head:
         assert after == before
     else:
-        assert undated(after, "created_at_us") == undated(before, "created_at_us")
+        # The period of a lesson of these histories is relative to the clock.
+        dates = "created_at_us", "valid_from_us", "valid_until_us"
+        assert undated(after, *dates) == undated(before, *dates)
         (again,) = (
             block
             for block, facts in after["blocks"].items()

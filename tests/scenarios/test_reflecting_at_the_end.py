@@ -20,6 +20,7 @@ def reflected(memory: SyncMemory, learn: Learn, clock: ManualClock) -> tuple[str
     with memory.session():
         blocks = [memory.learn(text).block_id for text in DAY]
         clock.advance(minutes=30)
+        memory.consolidate()
         memory.outcome(blocks[:1], 0.4)
     return tuple(blocks)
 

@@ -17,8 +17,8 @@ from mnemic.adapters.tokens import counter_named
 TOKENS_MAX: dict[tuple[str, str], int] = {
     ("core", "write"): 3000,
     ("core", "admin"): 5000,
-    ("all", "write"): 7000,
-    ("all", "admin"): 9700,
+    ("all", "write"): 7800,
+    ("all", "admin"): 10300,
 }
 """Maximum length of a whole list in tokens, answer schemas included."""
 
@@ -118,7 +118,7 @@ def test_what_fits_the_core_list_fits_the_whole_one(name: str) -> None:
     for argument, shape in core["properties"].items():
         known = whole["properties"][argument]
         assert {*shape.get("enum", ())} <= {*known.get("enum", ())}
-        assert {**shape, "enum": None} == {**known, "enum": None}
+        assert {**known, "enum": None}.items() <= {**shape, "enum": None}.items()
     assert core.get("required") == whole.get("required")
 
 

@@ -14,7 +14,7 @@ from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
-from mnemic.kernel.errors import Refused
+from mnemic.kernel.errors import BatchRefused, Refused
 from mnemic.kernel.policy import DEFAULT
 from tests.agreement.snapshots import clock_of_columns, state_of_view
 
@@ -177,14 +177,16 @@ def test_the_items_of_a_batch_are_refused_one_by_one(
     memory: SyncMemory, ids: dict[str, str], space: SessionHandle
 ) -> None:
     before = state_of_view(space.view())
-    result = memory.learn_many(["", {"content": "x", "tags": "not a list"}, {"words": "x"}])
-    assert [refused.code for refused in result.refused] == [
+    with pytest.raises(BatchRefused) as lessons:
+        memory.learn_many(["", {"content": "x", "tags": "not a list"}, {"words": "x"}])
+    assert [refused["code"] for refused in lessons.value.facts["refused"]] == [
         "content-empty",
         "tags-refused",
         "field-refused",
     ]
-    scored = memory.outcome([UNKNOWN, ids["old"], ids["new"]], 1.0)
-    assert {refused.id: refused.code for refused in scored.refused} == {
+    with pytest.raises(BatchRefused) as scored:
+        memory.outcome([UNKNOWN, ids["old"], ids["new"]], 1.0)
+    assert {refused["id"]: refused["code"] for refused in scored.value.facts["refused"]} == {
         UNKNOWN: "block-not-found",
         ids["old"]: "block-not-active",
         ids["new"]: "block-in-inbox",

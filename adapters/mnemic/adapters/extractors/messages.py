@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from reprlib import repr as brief
 from typing import Any, Final
 
 import orjson
@@ -58,7 +59,9 @@ def lesson_of(given: object, labels: Labels) -> Lesson:
     role = role_named(_name(message, ("role", "type")))
     if role is None and not any(key in message for key in ("role", *_AUTHORS)):
         raise FieldRefused(
-            f"a message without a role or a name: {given!r:.100}", recovery=_HOW, field="messages"
+            f"a message without a role or a name: {brief(given):.100}",
+            recovery=_HOW,
+            field="messages",
         )
     content = "\n".join(_parts(message)).strip()
     if not content:
@@ -66,7 +69,9 @@ def lesson_of(given: object, labels: Labels) -> Lesson:
     identifier = _name(message, _IDS)
     metadata = message.get("metadata") or {}
     if not isinstance(metadata, Mapping):
-        raise FieldRefused(f"metadata must be an object, got {metadata!r:.100}", field="metadata")
+        raise FieldRefused(
+            f"metadata must be an object, got {brief(metadata):.100}", field="metadata"
+        )
     author = _name(message, _AUTHORS)
     return Lesson(
         content=content,
@@ -88,7 +93,7 @@ def _plain(given: object) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) and callable(getattr(given, "model_dump", None)):
         given = given.model_dump()  # type: ignore[attr-defined]
     if not isinstance(given, Mapping):
-        raise FieldRefused(f"not a message: {given!r:.100}", recovery=_HOW, field="messages")
+        raise FieldRefused(f"not a message: {brief(given):.100}", recovery=_HOW, field="messages")
     if isinstance(given.get("data"), Mapping) and "content" not in given:
         given = {**given["data"], "type": given.get("type")}
     extra = given.get("additional_kwargs")
@@ -172,9 +177,9 @@ def _date(given: object) -> str | datetime | None:
     if given is None or isinstance(given, str | datetime):
         return given
     if isinstance(given, bool) or not isinstance(given, int | float):
-        raise FieldRefused(f"not a date: {given!r:.100}", recovery=_HOW, field="created_at")
+        raise FieldRefused(f"not a date: {brief(given):.100}", recovery=_HOW, field="created_at")
     seconds = given / 1_000 if abs(given) >= _MILLISECONDS else given
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
-        raise FieldRefused(f"not a date: {given!r:.100}", field="created_at") from None
+        raise FieldRefused(f"not a date: {brief(given):.100}", field="created_at") from None

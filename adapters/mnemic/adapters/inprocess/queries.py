@@ -153,7 +153,7 @@ class Queries(SyncDumps, ABC):
         """Return the strength and the evidence of a block over time.
 
         Args:
-            block_id: A block.
+            block_id: Id of a block: 16 hexadecimal digits.
             points: Points of equal distance in active hours since it was learned, and most of the
                 versions that changed it, each of which is shown before and after. Range: 2 to 500.
 

@@ -58,7 +58,7 @@ def test_what_if_without_a_change_is_refused_with_a_recovery(asked: tuple[Shell,
     shell, decision = asked
     ran = shell("what-if", decision, "--json")
     assert (ran.exit, ran.error["code"]) == (1, "field-refused")
-    assert "policy, query, frame, top_k and without" in ran.error["recovery"]
+    assert "policy, query, frame, top_k or without" in ran.error["recovery"]
 
 
 def test_a_backtest_leads_to_adopting_what_it_justified(

@@ -67,7 +67,7 @@ def test_the_end_of_a_session_names_what_it_changed(opened: Interface) -> None:
     texts = ("The gate is open.", "the gate is open", "The lamp is on.", "The lamp is off.")
     old, new, on, off = (opened.learn(text, headers=headers).json()["block_id"] for text in texts)
     ended = opened.ask("POST", f"{NOTES}/sessions/end", headers=headers).json()
-    assert ended["superseded"] == [{"old": old, "new": new, "why": "same"}]
+    assert ended["superseded"] == [{"old": old, "new": new, "why": "same", "by": None}]
     assert ended["contradictions"] == [{"older": on, "newer": off}]
 
 

@@ -57,7 +57,7 @@ def test_an_answer_holds_no_details_unless_requested(harbour: Interface) -> None
     assert core == asked(harbour, detail="core").json() == asked(harbour, detail=None).json()
     assert {*core["blocks"][0]} == {
         *("id", "content", "tags", "author", "created_at", "zone", "source", "actor"),
-        "composite_score",
+        *("composite_score", "validity", "valid_from", "valid_until"),
     }
     assert {*core} == {
         *("blocks", "block_ids", "counterpoints", "contradictions", "text", "answerable"),

@@ -18,7 +18,7 @@ from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.invocation.json_lines import Line, lines
 from mnemic.adapters.short_ids import full_id
 from mnemic.adapters.stores.addresses import told
-from mnemic.kernel.errors import BatchRefused
+from mnemic.kernel.errors import BatchRefused, FieldRefused
 from mnemic.kernel.model.identity import short
 
 if TYPE_CHECKING:
@@ -106,16 +106,27 @@ def _text_of(text: str) -> str:
     return sys.stdin.read() if text == STANDARD_INPUT else text
 
 
-def learn_many(path: Path, /, *, command_id: str | None = None, run: Run) -> int:
+def learn_many(
+    path: Path,
+    /,
+    *,
+    forget: tuple[str, ...] = (),
+    atomic: bool = False,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
     """Put many texts into the inbox in one transaction: JSON lines.
 
     A line is an object with content and, optionally, tags, category, source, author, thread,
-    confidence, created_at, zone, metadata, expires_at, valid_from and valid_until, as for learn; or
-    a text in quotes. Lines that cannot be learned are reported, the others are learned, and the
-    exit code is 1. For files of other kinds, or of more than 10,000 lines, see `mnemic ingest`.
+    confidence, created_at, zone, metadata, expires_at, valid_from, valid_until and key, as for
+    learn; or a text in quotes. Lines that cannot be learned are reported, the others are learned,
+    and the exit code is 1. For files of other kinds, or of more than 10,000 lines, see
+    `mnemic ingest`.
 
     Args:
         path: The file; - is standard input.
+        forget: A block that is archived in the same transaction; repeat for more.
+        atomic: Learn all lines or none: the first refusal is an error.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
@@ -124,9 +135,21 @@ def learn_many(path: Path, /, *, command_id: str | None = None, run: Run) -> int
 
     read = lines(path)
     lessons, refused = _lessons(read)
+    if atomic and refused:
+        first = min(refused)
+        raise FieldRefused(
+            f"line {read[first].number}: {refused[first].detail}",
+            recovery=refused[first].recovery,
+            field="lessons",
+        )
     with run.memory(making=True) as memory, run.progress("learning"):
         try:
-            result = memory.learn_many(list(lessons.values()), command_id=command_id)
+            result = memory.learn_many(
+                list(lessons.values()),
+                forget=[full_id(memory, block) for block in forget],
+                atomic=atomic,
+                command_id=command_id,
+            )
         except BatchRefused as error:
             result = LearnManyResult(results=(), refused=refusals_in(error, Refusal))
     positions = list(lessons)
