@@ -173,20 +173,26 @@ def test_the_end_of_no_session_is_refused(memory: SyncMemory, space: SessionHand
     assert space.log.head() == before
 
 
+def listed(error: Refused) -> list[dict[str, Any]]:
+    """Return the refusals of the items of a batch."""
+    found: Any = error.facts["refused"]
+    return list(found)
+
+
 def test_the_items_of_a_batch_are_refused_one_by_one(
     memory: SyncMemory, ids: dict[str, str], space: SessionHandle
 ) -> None:
     before = state_of_view(space.view())
     with pytest.raises(BatchRefused) as lessons:
         memory.learn_many(["", {"content": "x", "tags": "not a list"}, {"words": "x"}])
-    assert [refused["code"] for refused in lessons.value.facts["refused"]] == [
+    assert [refused["code"] for refused in listed(lessons.value)] == [
         "content-empty",
         "tags-refused",
         "field-refused",
     ]
     with pytest.raises(BatchRefused) as scored:
         memory.outcome([UNKNOWN, ids["old"], ids["new"]], 1.0)
-    assert {refused["id"]: refused["code"] for refused in scored.value.facts["refused"]} == {
+    assert {refused["id"]: refused["code"] for refused in listed(scored.value)} == {
         UNKNOWN: "block-not-found",
         ids["old"]: "block-not-active",
         ids["new"]: "block-in-inbox",
