@@ -12,6 +12,9 @@ Rules of this module:
 4. An erasure destroys every file that could hold the text, finished or not. A process that finishes
    one then checks whether text was erased meanwhile: either it sees the erasure, or the eraser sees
    the file.
+5. The disk may take long to destroy files, so that is done after the locks of the space have been
+   released: by the thread that folded the erasure, or by another one that comes first to writing,
+   listing or closing. No write begins between an erasure and the destruction.
 """
 
 from __future__ import annotations
@@ -95,6 +98,11 @@ class CheckpointWriter:
         """Size of the state at the last attempt to write a checkpoint."""
         self._dropped = 0
         """How often files were dropped: writes begun before are obsolete."""
+        self._erasures = 0
+        """How often text was erased."""
+        self._destroyed = 0
+        """The number of erasures after which the files with their text were destroyed."""
+        self._destroying = threading.Lock()
         self._filing = threading.Lock()
         self._thread: threading.Thread | None = None
         self.restored: int | None = None
@@ -186,6 +194,7 @@ class CheckpointWriter:
 
     def close(self) -> None:
         """Wait for the write in progress, and write once more if that is due."""
+        self.destroy()
         if self._thread is not None:
             self._thread.join()
         if self._is_due():
@@ -203,6 +212,7 @@ class CheckpointWriter:
             LogCorrupt: The log does not say where it ends.
         """
         folder = self._needed()
+        self.destroy()
         with self._fold_lock:
             place = folder.place(self._state().version)
             if place not in self._foreign and self.look(place).state == "valid":
@@ -252,6 +262,7 @@ class CheckpointWriter:
             if self._dropped != wanted:
                 raise Abandoned
 
+        self.destroy()  # first, since it would remove this one, too
         with self._filing:
             checkpoint = Draft(
                 self._log, folder, origin, erased=erased, mode=self._checkpoint_directory.mode
@@ -315,15 +326,26 @@ class CheckpointWriter:
     # --- removal -------------------------------------------------------------------------------
 
     def erased(self) -> None:
-        """Abandon the write in progress: text has been erased. The fold lock is held."""
+        """Abandon the write in progress: text has been erased. The fold lock is held.
+
+        Call ``destroy`` after releasing it.
+        """
         if self._checkpoint_directory.destroys:
             self._dropped += 1
             self._kept = 0
+            self._erasures += 1
 
     def destroy(self) -> None:
-        """Destroy everything of this space, after text has been erased."""
-        if self._checkpoint_directory.destroys:
-            self._clear(self._destroy)
+        """Destroy everything written before the last erasure, unless that has been done.
+
+        Returns when it is done, by this thread or by another one.
+        """
+        if self._destroyed == self._erasures:
+            return
+        with self._destroying:
+            while self._destroyed < (erasures := self._erasures):
+                self._clear(self._destroy)
+                self._destroyed = erasures
 
     def replaced(self) -> None:
         """Forget what was found: the log is another history. The fold lock is held.
@@ -342,6 +364,7 @@ class CheckpointWriter:
         """
         folder = self._needed()
         with self._fold_lock:
+            self._dropped += 1
             files = self._clear(lambda files: [remove(file) for file in files])
             self._kept = _size(self._state())  # or closing would write it again
         left = [file.name for file in files if file.exists()]  # others may have written new ones
@@ -354,7 +377,6 @@ class CheckpointWriter:
         return len(files)
 
     def _clear(self, away: Callable[[list[Path]], object]) -> list[Path]:
-        self._dropped += 1
         folder = self._folder()
         if folder is None:
             return []
@@ -385,6 +407,7 @@ class CheckpointWriter:
 
     def listing(self) -> tuple[Checkpoint, ...]:
         """Return every checkpoint of this space, newest first, each read to the last byte."""
+        self.destroy()
         with self._fold_lock:
             folder = self._folder()
             if folder is None:

@@ -128,4 +128,6 @@ def _forget_checkpoints(store: Store, log: Log) -> None:
     """Destroy checkpoints of the target that may hold text that has just been erased."""
     place = checkpoint_directory(store, None, read_only=False)
     if place is not None:
-        CheckpointWriter(log, place, fold_lock=RLock(), state=State, payloads=lambda: 0).erased()
+        writer = CheckpointWriter(log, place, fold_lock=RLock(), state=State, payloads=lambda: 0)
+        writer.erased()
+        writer.destroy()

@@ -34,7 +34,6 @@ from mnemic.adapters.inprocess.engine.commands import (
     ReplayHandler,
 )
 from mnemic.adapters.inprocess.engine.log_state import LogState
-from mnemic.adapters.inprocess.engine.state_loader import erases
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.errors import HistoryReplaced, VersionConflict
 from mnemic.kernel.model.identity import CommandId
@@ -180,10 +179,12 @@ class CommandExecutor:
         """
         task.caller.check_writable(space_is_read_only=self._state.is_read_only)
         self._state.check_open()
-        while not task.is_done:  # the thread that carried out its group may be interrupted
-            self._queue.run(task)
-        if _has_erased(task):
-            self._state.finish_erasure()
+        erasures = self._state.erasures
+        try:
+            while not task.is_done:  # the thread that carried out its group may be interrupted
+                self._queue.run(task)
+        finally:
+            self._state.finish_erasure(since=erasures)
 
     def _answered(self, task: Task, again: ReplayHandler | None) -> Outcome:
         if task.error is not None:
@@ -274,14 +275,12 @@ class CommandExecutor:
         After an interrupt of this thread, the tasks that are not done are carried out by their own
         threads.
         """
-        left, erasures = deque(tasks), self._state.erasures
+        left = deque(tasks)
         try:
             with self._log.write_lock(), self._state.lock:
                 self._state.check_open()
                 while left:
                     self._write_group(left)
-            if self._state.erasures != erasures and not any(map(_has_erased, tasks)):
-                self._state.finish_erasure()  # of another process
         except Exception as error:  # noqa: BLE001 - of a lock, or of a whole group: for all tasks
             for task in tasks:
                 if not task.is_done:
@@ -425,8 +424,3 @@ class CommandExecutor:
         has_moved = self._state.catch_up()
         group.version = self._state.head.version
         return has_moved
-
-
-def _has_erased(task: Task) -> bool:
-    """Return whether a task has erased text."""
-    return task.outcome is not None and any(map(erases, task.outcome.events))

@@ -112,9 +112,6 @@ class LogState:
         """The error for the last of these replacements."""
         self.erasures = 0
         """How often text was erased that had been folded."""
-        self._destroyed = 0
-        """The number of erasures after which the files with their text were destroyed."""
-        self._destroying = Lock()
         self.is_closed = False
         """Whether the space has been closed, for every session handle."""
         self._process = OpeningProcess("the memory")
@@ -257,21 +254,22 @@ class LogState:
             Closed, HistoryReplaced, LogCorrupt: As ``current``.
         """
         erasures = self.erasures
-        with self.lock:
-            self.check_open()
-            if self.damage is not None:
-                return False
-            head = self.log.head()
-            if head == self.head:
-                return False
-            if self.state.version < 0:
-                self.restore()
-                self._check_holds(self._known.newest())
-                return self.state.version >= 0
-            self._fold_others(head)
-        if self.erasures != erasures:
-            self.finish_erasure()
-        return True
+        try:
+            with self.lock:
+                self.check_open()
+                if self.damage is not None:
+                    return False
+                head = self.log.head()
+                if head == self.head:
+                    return False
+                if self.state.version < 0:
+                    self.restore()
+                    self._check_holds(self._known.newest())
+                    return self.state.version >= 0
+                self._fold_others(head)
+                return True
+        finally:
+            self.finish_erasure(since=erasures)
 
     def restore(self) -> None:
         """Load the state from the newest checkpoint, or fold the whole log; acquires the lock.
@@ -440,20 +438,19 @@ class LogState:
         self._folded.state = state
         return self._continued(fresh)
 
-    def finish_erasure(self) -> None:
-        """Destroy the files that may hold text which was erased, unless this thread has the lock.
+    def finish_erasure(self, *, since: int) -> None:
+        """Destroy the files that may hold erased text, unless this thread has the fold lock.
 
-        The disk may take long for it, so no lock of the space is held meanwhile. Returns when they
-        are destroyed, by this thread or by another one.
+        The disk may take long for it, so no lock of the space is held meanwhile. Whoever calls this
+        with the lock calls it again without.
+
+        Args:
+            since: The number of ``erasures`` when the operation began: without a later one, the
+                files are destroyed by another operation.
         """
         writer = self.checkpoint_writer
-        if self._destroyed == self.erasures or self.lock.is_mine:
-            return
-        with self._destroying:
-            while self._destroyed < (erasures := self.erasures):
-                if writer is not None:
-                    writer.destroy()
-                self._destroyed = erasures
+        if writer is not None and self.erasures != since and not self.lock.is_mine:
+            writer.destroy()
 
     def prepare_erasure(self) -> None:
         """Do what takes long about the first erasure after opening, without the write lock.
