@@ -69,7 +69,7 @@ def check(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> None:
                 memory.consolidate()
             memory.recall(QUESTIONS[0])
             assert answers(memory, version) == expected
-            outcomes = {memory.replay(each).outcome for each in decisions}
+            outcomes = {memory.replay(each or "").outcome for each in decisions}
             assert outcomes == {"reproduced"}
 
 
