@@ -18,12 +18,12 @@ from mnemic.specs.strategies import commands
 WORDS = "bees honey hive bloom garden Ann Ben the may where what kept moved twice".split()
 """A stop word or two, a name or two, a month."""
 FOREIGN = """die der und nicht Biene Bienen summten Anns drei 3 1.000 les abeilles abeille dans la
-    bees 蜂蜜 蜜 王小明""".split()
+    bees Mullers 蜂蜜 蜜 王小明""".split()
 """German and French, recognised in some of the texts made of them, and some Chinese."""
 LONG = " ".join(3 * WORDS)
 """Longer than a text that takes all words of its neighbours."""
 ODD = ("🧠", "the of and", "Ann", "7 May 2023 bees", LONG, LONG[5:])
-AUTHORS = (None, "Ann", "Ben Hale", "Hale Ann", "the", "user", "王小明")
+AUTHORS = (None, "Ann", "Ben Hale", "Hale Ann", "the", "user", "王小明", "Jürgen Müller")
 SIDES = ("", "", "", "where did I", "what did you", "do my", "how many of my", "my summary of")
 """Beginnings of questions: in no person, the first and the second."""
 ASKERS = (None, None, "Ann", "user", "assistant", "Nobody")

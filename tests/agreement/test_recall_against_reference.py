@@ -22,7 +22,6 @@ from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT
 from mnemic.projections.lexical.analysis import terms
 from mnemic.projections.lexical.languages import words
-from mnemic.projections.lexical.languages.stop_words import LATIN
 from mnemic.projections.retrieval.abstention import HEADINGS, Judgment
 from mnemic.projections.retrieval.filters import Eligibility, Where
 from mnemic.projections.retrieval.lines import lines
@@ -163,11 +162,6 @@ def others(text: str) -> list[str]:
     return words.analysed(text).others
 
 
-def asked_everywhere(question: str) -> list[words.Variants]:
-    """Return the terms of *question* by their variants in every language."""
-    return words.asked(question, LATIN)
-
-
 def asked_of_reference(view: View, plain: PlainState, ask: Ask) -> Asked:
     vector = None if plain.embedder is None else stored(ask.query)
     return Asked(
@@ -178,8 +172,8 @@ def asked_of_reference(view: View, plain: PlainState, ask: Ask) -> Asked:
             vector=None if vector is None else tuple(vector.tolist()),
             analyse=terms,
             others=others,
-            asked=asked_everywhere,
-            language=words.language(ask.query),
+            asked=words.asked,
+            language=words.language,
             asked_by=ask.asked_by,
         ),
         frame=plain.policy.frame(ask.frame),

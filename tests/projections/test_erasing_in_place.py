@@ -91,12 +91,15 @@ CONTENTS = st.one_of(
         (
             "Anna hat die Katzen ihrer Nachbarin gefüttert",
             "Die Katzen von Anna schlafen am Abend in der Küche",
+            "und das ist nicht 1.234,5",
+            "Les chats dorment sous la table",
             "Анна кормит кошек своей соседки каждый вечер",
             "猫は夜に庭を歩く",
             "in Berlin there were 1.234,5 bees",
             LONG,
             f"{LONG}. The bees walked home",
             f"bees. {LONG}. Night",
+            f"{LONG}. Die Katzen schlafen am Abend in der Küche und nicht unter dem Tisch. {LONG}",
         )
     ),
 )

@@ -33,7 +33,7 @@ ANYTHING = st.one_of(TEXTS, st.text(max_size=30))
 def found(lexicon: Lexicon, question: str) -> list[int]:
     """Return the documents that hold a term of a question in their language."""
     alive = np.ones(len(lexicon), dtype=np.bool_)
-    counts = lexicon.counts(lexicon.asked(question), alive)
+    counts = lexicon.counts(lexicon.asked(question, len(lexicon)), alive)
     documents: list[int] = counts.matches().documents.tolist()
     return documents
 
@@ -170,19 +170,28 @@ def test_terms_of_a_language_change_nothing_for_older_recipes() -> None:
 def test_the_languages_of_a_lexicon_are_kept_with_it() -> None:
     lexicon = lexicon_of("Anna hat die Katzen gefüttert", "the cats")
     again = Lexicon.thawed(lexicon.frozen())
-    assert again.asked("cats") == [("cat", "de:cat")]
+    assert again.asked("cats", 2) == [("cat", "de:cat")]
     assert found(again, "Wo ist die Katze?") == [0]
+
+
+@given(texts=st.lists(ANYTHING, max_size=6), question=ANYTHING, places=st.data())
+def test_later_texts_do_not_change_the_terms_of_a_question(
+    texts: list[str], question: str, places: st.DataObject
+) -> None:
+    known = places.draw(st.integers(0, len(texts)))
+    everything, earlier = lexicon_of(*texts), lexicon_of(*texts[:known])
+    assert everything.asked(question, known) == earlier.asked(question, known)
 
 
 def test_only_the_most_frequent_variant_counts_in_a_text() -> None:
     lexicon = lexicon_of("Die Katze und die Katze und die Katzen")
-    counts = lexicon.counts(lexicon.asked("Katze"), np.ones(1, dtype=np.bool_))
+    counts = lexicon.counts(lexicon.asked("Katze", 1), np.ones(1, dtype=np.bool_))
     assert counts.counts[0].tolist() == [3000]
 
 
 def test_a_dead_text_does_not_count() -> None:
     lexicon = lexicon_of("Die Katze ist hier", "Die Katzen sind dort")
-    counts = lexicon.counts(lexicon.asked("Katze"), np.array([False, True]))
+    counts = lexicon.counts(lexicon.asked("Katze", 2), np.array([False, True]))
     assert [each.tolist() for each in counts.documents] == [[1]]
 
 

@@ -157,6 +157,13 @@ class Passages:
             known = self._mask = alive, searched
         return known[1]
 
+    def count(self, documents: int) -> int:
+        """Return how many units are searched in the first *documents* texts."""
+        self.settle()
+        if self._lexicon is None or not documents:
+            return documents
+        return int(self._ends.values[documents - 1])
+
     def settle(self) -> None:
         """Cut the texts added since. Every search does so first."""
         before = self._threads.links[:, 0]

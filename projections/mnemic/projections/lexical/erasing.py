@@ -6,7 +6,8 @@ erased texts, and those in which one of their words is used first then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import Integers, share_each
 from mnemic.projections.lexical.languages import words
-from mnemic.projections.lexical.languages.stop_words import ENGLISH
 from mnemic.projections.lexical.lexicon import RARITY_DAMPING, on_grid
 from mnemic.projections.lexical.postings import BETWEEN
 from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacked
@@ -65,7 +65,7 @@ def erased(
         "documents/lengths": lengths,
         "documents/rarity": rarity,
         "documents/recorded": recorded,
-        "recipe/languages": languages,
+        "recipe/languages": packed({name: int(numbers[at]) for name, at in languages}),
     }
     if "order/order" in parts:
         found.update(_order(parts, gone))
@@ -167,35 +167,41 @@ class _Stock:
             "stock/counts": self.counts.astype(least, copy=False),
         }
 
-    def tagged(self) -> Iterable[int]:
-        """Return the documents that hold a term with a tag, ascending."""
-        held = [
-            self.documents[self.starts[at] : self.starts[at + 1]]
-            for at, term in enumerate(self.terms)
-            if words.is_tagged(term)
-        ]
-        found: list[int] = np.unique(np.concatenate(held)).tolist() if held else []
-        return found
+    def tagged(self) -> dict[str, NDArray[np.int32]]:
+        """Return, by tag, the documents that hold a term with it, ascending."""
+        held: dict[str, list[NDArray[np.int32]]] = {}
+        for at, term in enumerate(self.terms):
+            if tag := words.tag(term):
+                documents = self.documents[self.starts[at] : self.starts[at + 1]]
+                held.setdefault(tag, []).append(documents)
+        return {tag: np.unique(np.concatenate(each)) for tag, each in held.items()}
 
 
 def _languages(
     parts: Mapping[str, NDArray[Any]], stock: _Stock, gone: Integers, text_of: TextOf
-) -> NDArray[np.uint8]:
-    """Return the languages of the remaining documents in Latin script, without English."""
-    known: list[str] = unpacked(parts["recipe/languages"])
-    if not known:
-        return parts["recipe/languages"]
-    analyse = words.analyser(unpacked(parts["recipe/analyser"]))
-    lost = {analyse(text_of(each) or "").language for each in gone.tolist()} & {*known}
-    for language in sorted(lost):
-        if any(term.startswith(f"{language}:") for term in stock.terms):
-            lost.discard(language)
+) -> list[tuple[str, int]]:
+    """Return the languages of the remaining documents, each with its first one, in this order.
+
+    A document that holds a term with the tag of a language is in this language. Documents with
+    other tags alone are analysed, as far as one of them may be a first one.
+    """
+    before: dict[str, int] = unpacked(parts["recipe/languages"])
+    lost = {name: at for name, at in before.items() if at in gone}
+    found = {name: at for name, at in before.items() if name not in lost}
     if lost:
-        for document in stock.tagged():
-            lost.discard(analyse(text_of(document) or "").language)
-            if not lost:
-                break
-    return packed(sorted({*known} - lost - {ENGLISH}))
+        analyse = words.analyser(unpacked(parts["recipe/analyser"]))
+        tagged, none = stock.tagged(), np.zeros(0, dtype=np.int32)
+        found |= {name: int(tagged[name][0]) for name in lost if name in tagged}
+        end = max(found.get(name, len(parts["documents/lengths"])) for name in lost)
+        sure = [documents for tag, documents in tagged.items() if tag in before]
+        unsure = [documents for tag, documents in tagged.items() if tag not in before]
+        candidates = np.setdiff1d(np.concatenate([none, *unsure]), np.concatenate([none, *sure]))
+        start = min(lost.values())
+        for document in candidates[(candidates > start) & (candidates < end)].tolist():
+            language = analyse(text_of(document) or "").language
+            if language in lost:
+                found[language] = min(document, found.get(language, document))
+    return sorted(found.items(), key=itemgetter(1))
 
 
 def _order(parts: Mapping[str, NDArray[Any]], gone: Integers) -> ArrayBundle:

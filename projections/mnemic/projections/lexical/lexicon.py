@@ -106,8 +106,8 @@ class Lexicon:
         """
         self.analyser = analyser
         self._analyse = words.analyser(analyser)
-        self._languages: frozenset[str] = frozenset()
-        """Those of the documents in Latin script, without English."""
+        self._languages: Mapping[str, int] = {}
+        """The first document in each language in Latin script but English, in this order."""
         self._texts = texts
         self._queue: list[str | None] = []
         """Texts not analysed yet that are not stored elsewhere. Of the others only the terms are
@@ -144,7 +144,7 @@ class Lexicon:
         return nested(
             recipe={
                 "analyser": packed(self.analyser),
-                "languages": packed(sorted(self._languages)),
+                "languages": packed(self._languages),
             },
             stock=stock.frozen(),
             documents={
@@ -169,7 +169,7 @@ class Lexicon:
         """
         order = within(parts, "order")
         lexicon = cls(unpacked(parts["recipe/analyser"]), texts=texts, ordered=bool(order))
-        lexicon._languages = frozenset(unpacked(parts["recipe/languages"]))
+        lexicon._languages = unpacked(parts["recipe/languages"])
         if order:
             lexicon._order = TermOrder.thawed(order)
         documents = within(parts, "documents")
@@ -247,7 +247,7 @@ class Lexicon:
         first = self._lengths.size
         fresh, lengths = self._settled().restocking(), array("i")
         for document, text in enumerate(texts, start=first):
-            terms, others = self._analysed(text)
+            terms, others = self._analysed(document, text)
             lengths.append(len(terms))
             counts = Counter(terms)
             distinct = len(counts)
@@ -264,7 +264,7 @@ class Lexicon:
         fresh: defaultdict[str, list[int]] = defaultdict(list)
         lengths: list[int] = []
         for document, text in enumerate(texts, start=self._lengths.size):
-            terms, others = self._analysed(text)
+            terms, others = self._analysed(document, text)
             lengths.append(len(terms))
             counts = Counter(terms)
             held = [self._of(term).size + len(fresh[term]) // 2 for term in counts]
@@ -280,13 +280,14 @@ class Lexicon:
             known.extend(pairs)
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
 
-    def _analysed(self, text: str | None) -> tuple[list[str], list[str]]:
-        """Return the terms of a text without tag, and those with one."""
+    def _analysed(self, document: int, text: str | None) -> tuple[list[str], list[str]]:
+        """Return the terms of the text of a document without tag, and those with one."""
         if text is None:
             return [], []
         found = self._analyse(text)
-        if found.others:
-            self._languages |= {found.language} - {ENGLISH}
+        if found.others and found.language not in {ENGLISH, *self._languages}:
+            # Another object, since other threads may be reading this one.
+            self._languages = {**self._languages, found.language: document}
         return found.terms, found.others
 
     def _append_order(self, terms: Sequence[str]) -> None:
@@ -394,10 +395,17 @@ class Lexicon:
         """Return the terms of *query* without tag, each once, in order."""
         return list(dict.fromkeys(self.wording(query)))
 
-    def asked(self, query: str) -> list[Variants]:
-        """Return the terms of *query*, each by its variants in the languages of the documents."""
+    def asked(self, query: str, documents: int) -> list[Variants]:
+        """Return the terms of *query*, each by its variants in the languages of the documents.
+
+        Args:
+            query: The question.
+            documents: Number of documents that it is put to, the first ones. The languages of later
+                ones do not count, so that a view of the past reads the same.
+        """
         self.settle()
-        return words.asked(query, self._languages)
+        first = self._languages.items()
+        return words.asked(query, [language for language, at in first if at < documents])
 
     def phrases(self, wording: Sequence[str]) -> Matches:
         """Return how much of the wording of a query each document repeats, dead ones included.

@@ -278,10 +278,15 @@ class View(BlockView):
         """Return how typical each of *vectors* is of the blocks before it, nano-units."""
         return similarity.typicality(self, vectors, embedder)
 
+    @property
+    def text_count(self) -> int:
+        """How many texts were learned by now, erased ones included."""
+        texts = self.state.catalogue.life.column("text")[: self.life.count]
+        return int(texts.max(initial=-1)) + 1
+
     def context(self, number: int) -> list[int]:
         """Return the blocks near to a block in its conversation, ascending."""
-        texts = self.state.catalogue.life.column("text")[: self.life.count]
-        speakers = self.speakers()[: int(texts.max(initial=-1)) + 1]  # later ones left out
+        speakers = self.speakers()[: self.text_count]  # later ones left out
         near = np.unique(self.state.sequence.links[np.flatnonzero(speakers == number)])
         near = near[(near >= 0) & (near < len(speakers))]
         found: list[int] = np.unique(speakers[near]).tolist()

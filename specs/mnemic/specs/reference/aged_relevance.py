@@ -51,6 +51,7 @@ PARTS = (
     *("own", "missed", "probability"),
 )
 HALF = NANO // 2
+ENGLISH = "en"
 FULL_LENGTH = 24
 """Terms from which on a passage counts the words of its neighbours less."""
 ALONE = 16
@@ -75,11 +76,12 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
     policy = state.policy
     said = everything_said(state, question.analyse, question.others)
     alive = living(state, said)
-    asked = question.asked(question.words)
+    cut = passages_said(said, question.analyse, question.others)
+    foreign = [part.content for part in chain.from_iterable(cut.values()) if part.others]
+    asked = question.asked(question.words, {*map(question.language, foreign)} - {ENGLISH})
     authors = [text for text in alive.values() if is_named(text, asked)]
     names = set(chain.from_iterable(names_in(text) for text in authors))
     about = [term for term in asked if not names & set(term)] or asked
-    cut = passages_said(said, question.analyse, question.others)
     searched = {part.number: part for text in alive.values() for part in cut[text.number]}
     counted = in_context(chain.from_iterable(cut.values()), searched.values(), FULL_LENGTH)
     words = lexical(about, searched, counted)
@@ -101,7 +103,9 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
             "cosine": block_cosine(state, question, block),
             "author": NANO if is_named(text, asked) else 0,
             "date": dates.closeness(
-                question.words, state.blocks[block].created_at_us, question.language
+                question.words,
+                state.blocks[block].created_at_us,
+                question.language(question.words),
             ),
             "rarity": unusual[text.number],
         }

@@ -61,10 +61,10 @@ class Question:
     analyse: Analyse
     others: Analyse
     """Returns the terms that a text has in its language beside these."""
-    asked: Callable[[str], list[tuple[str, ...]]]
-    """Returns the terms of a question by their variants in all languages."""
-    language: str
-    """Of the question; it decides how dates are spelled."""
+    asked: Callable[[str, Collection[str]], list[tuple[str, ...]]]
+    """Returns the terms of a question by their variants in some languages."""
+    language: Callable[[str], str]
+    """Returns the language of a text; that of the question decides how dates are spelled."""
     asked_by: str | None = None
     """Name or role of the asker."""
     active_us: int = 0

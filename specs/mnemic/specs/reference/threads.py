@@ -235,6 +235,7 @@ def passages_said(said: list[Said], analyse: Analyse, others: Analyse) -> dict[i
                 attrs.evolve(
                     text,
                     number=number,
+                    content=part,
                     words=tuple(analyse(part)),
                     others=tuple(others(part)),
                     thread=f"\0{text.number}" if text.thread is None else text.thread,

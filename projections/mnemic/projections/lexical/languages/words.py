@@ -210,6 +210,11 @@ def is_tagged(term: str) -> bool:
     return _MARK in term
 
 
+def tag(term: str) -> str:
+    """Return the tag of *term*; "" if it has none."""
+    return term[: max(0, term.find(_MARK))]
+
+
 def is_character(term: str) -> bool:
     """Whether *term* is a single Chinese character."""
     return _HAN.fullmatch(term) is not None

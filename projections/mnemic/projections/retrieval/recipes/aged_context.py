@@ -158,9 +158,9 @@ class AgedAsked(Asked):
     """As ``rough_by_place``."""
 
     @classmethod
-    def terms_of(cls, lexicon: Lexicon, query: str) -> list[Variants]:
+    def terms_of(cls, view: View, lexicon: Lexicon, query: str) -> list[Variants]:
         """Return the terms of a question, each by its variants in the languages of the texts."""
-        return lexicon.asked(query)
+        return lexicon.asked(query, view.state.passages.count(view.text_count))
 
     @classmethod
     def dates_in(cls, query: str) -> Dates:

@@ -141,7 +141,7 @@ class Asked:
         """
         lexicon, sequence, columns = view.state.lexicon, view.state.sequence, view.columns
         searched = cls.searched_in(view)
-        asked = cls.terms_of(searched.lexicon, query)
+        asked = cls.terms_of(view, searched.lexicon, query)
         authors = cls.authors_named(sequence, columns, [*chain.from_iterable(asked)])
         reference, *known = view.statistics[0] if view.statistics else (UNKNOWN_REFERENCE,)
         if known:
@@ -178,8 +178,9 @@ class Asked:
         )
 
     @classmethod
-    def terms_of(cls, lexicon: Lexicon, query: str) -> list[Variants]:
+    def terms_of(cls, view: View, lexicon: Lexicon, query: str) -> list[Variants]:
         """Return the terms of a question, each by its variants: in any language the same one."""
+        del view  # by this recipe
         return [(term,) for term in lexicon.terms(query)]
 
     @classmethod
