@@ -92,7 +92,7 @@ def systems(texts: Sequence[str], names: Sequence[str]) -> Generator[dict[str, R
     alive = np.ones(len(texts), dtype=np.bool_)
 
     def by_words(question: str) -> list[int]:
-        return _ordered(lexicon.counts(lexicon.asked(question), alive))
+        return _ordered(lexicon.counts(lexicon.asked(question, len(texts)), alive))
 
     def by_english(question: str) -> list[int]:
         return _ordered(lexicon.counts(lexicon.terms(question), alive))

@@ -101,8 +101,13 @@ class Blocks(InterfaceFixture):
         assert (again["block_id"], again["action"]) == (new, "restated")
         block = plain(memory.block(new))
         assert (block["valid_from"], block["valid_until"]) == (None, "2100-01-01T00:00:00+00:00")
-        other = plain(memory.revise(new, f"{said} Mole Lane", valid_from="2020-01-01"))["block_id"]
-        assert plain(memory.block(other))["valid_from"] == "2020-01-01T00:00:00+00:00"
+        period = {"valid_from": "2020-01-01", "valid_until": "2030-01-01"}
+        revised = memory.revise(new, f"{said} Mole Lane", created_at=LONG_AGO, **period)
+        block = plain(memory.block(plain(revised)["block_id"]))
+        assert (block["valid_from"], block["valid_until"]) == (
+            "2020-01-01T00:00:00+00:00",
+            "2030-01-01T00:00:00+00:00",
+        )
 
     @needs("learn.scope", "recall.scope", "learn_many", "as_of")
     def test_what_two_users_say_belongs_to_each_of_them(self, memory: Interface) -> None:

@@ -88,6 +88,18 @@ class Decisions(InterfaceFixture):
         )
         kinds = [each["kind"] for each in why["history"]]
         assert kinds == ["block-learned", "blocks-promoted"]
+        (latest,) = plain(memory.explain(decision, ids["gate"], events=1))["blocks"]
+        assert len(latest["history"]) == 1
+
+    @needs("ask_again")
+    def test_the_question_of_a_decision_is_asked_again_without_a_record(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        recalled = plain(memory.recall(LESSONS["gate"], top_k=2))
+        before = plain(memory.status())["version"]
+        again = plain(memory.ask_again(recalled["decision_id"]))
+        assert (again["block_ids"][0], again["decision_id"]) == (ids["gate"], None)
+        assert plain(memory.status())["version"] == before
 
     @needs("why_not")
     def test_why_not_names_the_stage_of_exclusion(
