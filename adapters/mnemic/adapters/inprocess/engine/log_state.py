@@ -264,6 +264,8 @@ class LogState:
                     return False
                 if self.state.version < 0:
                     self.restore()
+                    if self.checkpoint_writer is not None:
+                        self.checkpoint_writer.settle()  # text may have been erased meanwhile
                     self._check_holds(self._known.newest())
                     return self.state.version >= 0
                 self._fold_others(head)
