@@ -125,6 +125,22 @@ def test_an_operation_that_finds_an_erasure_of_others_destroys_files(
         assert not files_beside(path)
 
 
+def test_files_are_destroyed_when_a_dropped_state_is_loaded_anew(path: Path) -> None:
+    with opened(path) as memory:
+        log_state = log_state_of(memory)
+        erased_elsewhere(path)
+        with log_state.lock:
+            log_state.drop()
+        memory.status()
+        assert not files_beside(path)
+
+
+def test_opening_destroys_files_from_before_an_erasure_of_others(path: Path) -> None:
+    erased_elsewhere(path)
+    with opened(path):
+        assert not files_beside(path)
+
+
 def test_files_are_destroyed_although_the_erasure_cannot_be_folded(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

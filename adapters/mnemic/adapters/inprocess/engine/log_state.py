@@ -264,6 +264,8 @@ class LogState:
                     return False
                 if self.state.version < 0:
                     self.restore()
+                    if self.checkpoint_writer is not None:
+                        self.checkpoint_writer.settle()  # text may have been erased meanwhile
                     self._check_holds(self._known.newest())
                     return self.state.version >= 0
                 self._fold_others(head)
@@ -441,8 +443,8 @@ class LogState:
     def finish_erasure(self, *, since: int) -> None:
         """Destroy the files that may hold erased text, unless this thread has the fold lock.
 
-        The disk may take long for it, so no lock of the space is held meanwhile. Whoever calls this
-        with the lock calls it again without.
+        The disk may take long for it, so no lock of the space is held meanwhile. A call with the
+        lock has to be followed by one without it.
 
         Args:
             since: The number of ``erasures`` when the operation began: without a later one, the
