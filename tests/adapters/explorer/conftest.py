@@ -48,9 +48,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
         yield Site(served.url, ids)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Generator[Any]:
-    """The browser; tests are skipped where there is none."""
+    """The browser; tests are skipped where there is none.
+
+    Its driver runs an event loop in this thread, so it ends with the module.
+    """
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip("there is no Chromium: apt-get install chromium")

@@ -82,10 +82,10 @@ ITEMS = frozenset("analogies composed_with edges near_duplicates pending_connect
 """Operations with several results, which are in one object on the command line."""
 LACKS = frozenset(
     """
-    adopt_policy.shape backtest.shape clock compose.shape
+    add adopt_policy.shape backtest.shape clock compose.shape
     composed_graph.ignored connects.shape embedder last_learned_block_id last_recall_block_ids
     learn_many.shape progress read_only reembed session session_block_ids session_handle
-    to_markdown where.nested
+    subgraph.shape to_markdown where.nested
     """.split()
 )
 """Features that the command line lacks or provides differently: it takes the system's clock and the

@@ -327,6 +327,7 @@ class Blocks(InterfaceFixture):
 
     @needs("learn.key", "blocks")
     def test_a_key_that_names_no_record_is_refused(self, memory: Interface) -> None:
+        memory.learn("A text without a key.")
         before = version_of(memory)
         for key in ("", " a", "people/", "a\nb", "a" * 1001):
             with pytest.raises(MnemicError) as refused:
@@ -344,7 +345,7 @@ class Blocks(InterfaceFixture):
             (block,) = plain(memory.blocks(key="hours"))["items"]
             assert (block["status"], block["expires_at"][:4]) == ("inbox", str(year))
 
-    @needs("learn.key", "recall.where", "consolidate")
+    @needs("learn.key", "recall.where", "where.nested", "consolidate")
     def test_a_recall_is_limited_to_keys(self, memory: Interface) -> None:
         for key in ("yard/north", "yard/south", "shed"):
             memory.learn(f"The oil is in the {key}.", key=key)

@@ -195,7 +195,7 @@ REFUSED_CALLS: dict[str, tuple[str, str, Ask]] = {
     ),
     "draw the surroundings of nothing": (
         "field-refused",
-        "subgraph",
+        "subgraph subgraph.shape",
         lambda m, _: m.subgraph([]),
     ),
     "revert beyond the end": (
