@@ -149,7 +149,7 @@ def test_the_same_question_then_now_and_under_another_policy(opened: Opened, sit
     until(page, "before => document.querySelectorAll('.column')[2]?.innerText !== before", before)
     run.click()
     page.locator("table caption", has_text="95 % intervals").wait_for()
-    assert page.locator(".plot canvas").count() == 1
+    page.locator(".plot canvas").wait_for()
     rows = page.locator("table", has_text="95 % intervals").locator("tbody th").all_inner_texts()
     assert rows == ["recorded", "trial"]
     page.get_by_role("button", name="Show the command").click()
@@ -163,7 +163,7 @@ def test_the_history_of_a_block_is_a_diff(opened: Opened, site: Site) -> None:
     assert change.locator("del").count() == 0
     pane = page.locator("#pane").inner_text()
     assert "block-superseded" in pane
-    assert page.locator(".plot canvas").count() == 1
+    page.locator(".plot canvas").wait_for()
     returned = page.locator(".section", has_text="Decisions that returned it").locator("button.row")
     returned.first.click()
     assert state(page)["pane"] == "decision"
