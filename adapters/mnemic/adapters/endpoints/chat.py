@@ -25,6 +25,7 @@ from mnemic.adapters.endpoints.connection import (
     EndpointUnavailable,
     Sleep,
     at_least,
+    completion_request,
 )
 from mnemic.kernel.ports import Analysis, Passage
 from mnemic.kernel.validation import checked_name
@@ -133,14 +134,7 @@ class ChatAnalyst(Connected):
             "author": passage.author,
             "source": passage.source,
         }
-        return {
-            "model": self._model,
-            "messages": [
-                {"role": "system", "content": INSTRUCTIONS},
-                {"role": "user", "content": orjson.dumps(note).decode()},
-            ],
-            **self._options,
-        }
+        return completion_request(self._model, INSTRUCTIONS, note, self._options)
 
 
 def parsed(body: bytes) -> Analysis:

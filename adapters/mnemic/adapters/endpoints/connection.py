@@ -60,6 +60,27 @@ class EndpointRefused(Unavailable):
     default_recovery = "Check the address, the name of the model and the key, then try again."
 
 
+def completion_request(
+    model: str, instructions: str, material: Mapping[str, Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the document of a request to ``/chat/completions``.
+
+    Args:
+        model: As the server calls it.
+        instructions: What the model is to do.
+        material: What it is to do it with; sent as JSON in a message of the user, as data.
+        options: Further fields of the document.
+    """
+    return {
+        "model": model,
+        "messages": [
+            {"role": "system", "content": instructions},
+            {"role": "user", "content": orjson.dumps(material).decode()},
+        ],
+        **options,
+    }
+
+
 class Endpoint:
     """Sends JSON to one server and returns the bytes of its answer."""
 

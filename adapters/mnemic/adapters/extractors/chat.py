@@ -25,6 +25,7 @@ from mnemic.adapters.endpoints.connection import (
     EndpointRefused,
     EndpointUnavailable,
     Sleep,
+    completion_request,
 )
 from mnemic.kernel.ports import RELATIONS, Extract, Fact, KnownBlock, Message, Span
 from mnemic.kernel.validation import checked_name
@@ -190,14 +191,7 @@ class ChatExtractor(Connected):
                 for place, each in enumerate(known)
             ],
         }
-        return {
-            "model": self.model,
-            "messages": [
-                {"role": "system", "content": INSTRUCTIONS},
-                {"role": "user", "content": orjson.dumps(material).decode()},
-            ],
-            **self._options,
-        }
+        return completion_request(self.model, INSTRUCTIONS, material, self._options)
 
 
 def parsed(body: bytes) -> Extract:
