@@ -197,7 +197,8 @@ def _decide_keyed(
         FieldRefused: An earlier lesson of the batch has this key.
         Forbidden: The current text is above the writer's zone.
     """
-    record, learned = record_of(fresh), evolve(decided.result, record=record_of(fresh))
+    record = record_of(fresh)
+    learned = evolve(decided.result, record=record)
     if record in earlier.records:
         raise FieldRefused(
             f"two lessons of one batch have the key {record.key!r:.100}",

@@ -42,20 +42,19 @@ class Extractions:
         self._events = EventCodec(FactsExtracted)
         self._version = GrowableArray(np.int32)
         self._recorded_us = GrowableArray(np.int64)
-        self._pairs: dict[str, tuple[GrowableArray, GrowableArray]] = {
-            name: (GrowableArray(np.int32), GrowableArray(np.int32)) for name in _SIDES
-        }
-        """By side, blocks and the numbers of their extractions."""
         self._of = {name: Multimap() for name in _SIDES}
+        """By side, the numbers of extractions under the blocks."""
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays."""
+        self.flush()
+        columns = {name: of.columns() for name, of in self._of.items()}
         return nested(
             bodies=self._events.frozen(),
             at={"version": self._version.values, "recorded_us": self._recorded_us.values},
             **{
-                name: {"block": blocks.values, "number": numbers.values}
-                for name, (blocks, numbers) in self._pairs.items()
+                name: {"block": blocks, "number": numbers}
+                for name, (blocks, numbers) in columns.items()
             },
         )
 
@@ -67,9 +66,7 @@ class Extractions:
         made._version = GrowableArray.thawed(parts["at/version"])
         made._recorded_us = GrowableArray.thawed(parts["at/recorded_us"])
         for name in _SIDES:
-            blocks, numbers = parts[f"{name}/block"], parts[f"{name}/number"]
-            made._pairs[name] = GrowableArray.thawed(blocks), GrowableArray.thawed(numbers)
-            made._of[name] = Multimap(blocks, numbers)
+            made._of[name] = Multimap(parts[f"{name}/block"], parts[f"{name}/number"])
         return made
 
     def add(self, event: FactsExtracted, at: Recorded, numbers: Mapping[BlockId, int]) -> None:
@@ -90,8 +87,6 @@ class Extractions:
             ("facts", tuple(each.block_id for each in event.facts)),
         ):
             for block in dict.fromkeys(blocks):
-                for column, value in zip(self._pairs[name], (numbers[block], number), strict=True):
-                    column.append(value)
                 self._of[name].file(numbers[block], number)
 
     def flush(self) -> None:
@@ -106,6 +101,11 @@ class Extractions:
     def count(self, version: int) -> int:
         """Return how many extractions there are up to *version*."""
         return int(np.searchsorted(self._version.values, version, side="right"))
+
+    def are_facts(self, blocks: NDArray[np.int64], version: int) -> NDArray[np.bool_]:
+        """Return which of *blocks* an extraction up to *version* found as facts."""
+        facts, extractions = self._of["facts"].columns()
+        return np.isin(blocks, facts[extractions < self.count(version)])
 
     def of_message(self, message: int, version: int) -> list[Extraction]:
         """Return the extractions up to *version* that were shown a block, in order."""

@@ -175,14 +175,17 @@ def _said_once(view: View, found: Ranking) -> Ints:
     A fact goes behind if a message that it quotes is before it, and a message if a fact before it
     quotes all of it. So a fact beside its message takes no place from something else.
     """
-    if not view.has_extractions:
+    numbers = found.numbers[found.turns[:SAID_ONCE_MAX]]
+    are_facts = view.are_facts(numbers)
+    if not are_facts.any():
         return found.turns
-    numbers = found.numbers[found.turns[:SAID_ONCE_MAX]].tolist()
     before: set[int] = set()
     held: set[int] = set()
     said: list[int] = []
-    for place, number in enumerate(numbers):
-        sources = view.sources_of(number)
+    for place, (number, is_fact) in enumerate(
+        zip(numbers.tolist(), are_facts.tolist(), strict=True)
+    ):
+        sources = view.sources_of(number) if is_fact else set[int]()
         if sources & before or number in held:
             said.append(place)
             continue

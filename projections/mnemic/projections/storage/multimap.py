@@ -34,6 +34,11 @@ class Multimap:
         """Write what others may read."""
         self._filed.flush()
 
+    def columns(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return all keys and the number stored under each, in the order of insertion."""
+        numbers = self._filed.column("number")  # first: the other column is as long, or longer
+        return self._filed.column("key")[: len(numbers)], numbers
+
     def under(self, key: int) -> list[int]:
         """Return the numbers of *key*."""
         return list(dict.fromkeys(number for (number,) in self._filed.about(key)))

@@ -199,18 +199,13 @@ class View(BlockView):
         """Return the extractions that were shown a block as a message, in order."""
         return self.state.extractions.of_message(number, self.point.version)
 
-    def extractions_behind(self, number: int) -> list[Extraction]:
-        """Return the extractions that found the fact in a block, in order."""
-        return self.state.extractions.of_fact(number, self.point.version)
-
     def retired_by(self, old: int, new: int) -> str | None:
         """Return who said the fact that revised a block, and which extractor found it."""
         return extracted.retired_by(self, old, new)
 
-    @property
-    def has_extractions(self) -> bool:
-        """Whether an extractor has read a message by now."""
-        return self.state.extractions.count(self.point.version) > 0
+    def are_facts(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which of *numbers* an extractor has found as facts by now."""
+        return self.state.extractions.are_facts(numbers, self.point.version)
 
     def quoted_whole_by(self, number: int) -> set[int]:
         """Return the messages of which a fact quotes everything, but for white space."""
