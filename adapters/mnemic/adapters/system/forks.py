@@ -3,14 +3,21 @@
 A child has copies of locks that no thread of its own will release, descriptors that share their
 locks with the parent, and connections whose state is the parent's. So what is open takes part in a
 fork: it is put in order before, continues in the parent, and is out of use in the child.
+
+A module that another thread is importing at that moment could never be imported in the child, since
+its lock would belong to a thread that the child has not. Operations import much when they are first
+called, so a fork waits for the imports that have begun and lets none begin.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
+import threading
+import time
 from contextlib import suppress
 from threading import Lock
-from typing import Protocol
+from typing import Final, Protocol
 from weakref import WeakSet
 
 from mnemic.kernel.errors import StoreFailed
@@ -75,6 +82,8 @@ def take_part(opened: TakesPartInForks) -> None:
 
 def _before() -> None:
     _changing.acquire()
+    if _open:
+        _hold_imports()
     for each in list(_open):
         with suppress(Exception):  # the fork happens all the same
             each.before_fork()
@@ -84,7 +93,40 @@ def _after(*, in_child: bool) -> None:
     for each in list(_open):
         with suppress(Exception):
             each.after_fork(in_child=in_child)
+    if _holds_imports:
+        _holds_imports.clear()
+        _imp.release_lock()
     _changing.release()
+
+
+# --- imports that are under way -----------------------------------------------------------------
+
+IMPORT_MAX_S: Final = 5.0
+"""A fork waits no longer for the imports of other threads."""
+_PAUSE_S: Final = 0.001
+
+# CPython has no public name for either. Where they are missing, a fork does not wait.
+_imp = importlib.import_module("_imp")
+_locks = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
+_holds_imports: list[bool] = []
+
+
+def _hold_imports() -> None:
+    """Take the lock without which no import begins, when no other thread is inside of one."""
+    end = time.monotonic() + IMPORT_MAX_S
+    _imp.acquire_lock()
+    while _others_import() and time.monotonic() < end:
+        _imp.release_lock()
+        time.sleep(_PAUSE_S)
+        _imp.acquire_lock()
+    _holds_imports.append(True)
+
+
+def _others_import() -> bool:
+    """Return whether another thread holds the lock of a module; the import lock must be held."""
+    own = {None, threading.get_ident()}
+    locks = [reference() for reference in list(_locks.values())]
+    return any(lock is not None and lock.owner not in own for lock in locks)
 
 
 def _in_parent() -> None:
