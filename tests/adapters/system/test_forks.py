@@ -84,7 +84,9 @@ def test_a_fork_does_not_wait_for_ever(slow_module: str, monkeypatch: pytest.Mon
     importing.join()
 
 
-def test_both_processes_import_after_a_fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_processes_import_after_a_fork(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "imported_after_a_fork.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     opened = Opened()
