@@ -62,7 +62,7 @@ def events(*texts: str) -> list[Any]:
 
 
 def test_events_are_messages_of_the_user_for_every_interface(memory: SyncMemory) -> None:
-    given = {"app_name": "app", "user_id": "ines", "session_id": "support-17"}
+    given: dict[str, Any] = {"app_name": "app", "user_id": "ines", "session_id": "support-17"}
     said = events("I live in Oslo.", "Oslo is cold today.")
     asyncio.run(PlainService(memory).add_events_to_memory(events=said, **given))
     home, weather = memory.blocks(thread="support-17").items

@@ -340,8 +340,8 @@ def value_of(block: Block) -> Any:
     value = [json.loads(metadata.get("value", "null"))]
     if "around" in metadata:
         before, after = metadata["around"]
-        *way, last = (0, *metadata.get("at", ()))
-        holder: Any = value
+        way: list[Any] = [0, *metadata.get("at", ())]
+        last, holder = way.pop(), value
         for step in way:
             holder = holder[step]
         holder[last] = f"{before}{block.content}{after}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from google.adk.memory.base_memory_service import (  # pyright: ignore[reportMissingImports]
     BaseMemoryService,
     SearchMemoryResponse,
@@ -16,7 +18,7 @@ from mnemic.adapters.integrations.google_adk.service import EntryService
 class MnemicMemoryService(EntryService, BaseMemoryService):  # type: ignore[misc]
     """A memory service to pass to ``Runner(..., memory_service=...)``."""
 
-    def response(self, memories: list[Found]) -> SearchMemoryResponse:
+    def response(self, memories: list[Found]) -> Any:
         """Return the answer of a search as ADK has it."""
         return SearchMemoryResponse(
             memories=[

@@ -189,7 +189,8 @@ def _memory(entry: Entry) -> Put:
 
 
 def _found(record: Record) -> Found:
-    entry = Entry(**{**record.value, "texts": tuple(record.value["texts"])})
+    fields: dict[str, Any] = {**record.value, "texts": tuple(record.value["texts"])}
+    entry = Entry(**fields)
     said_at = entry.timestamp if isinstance(entry.timestamp, str) else entry.said_at
     _, _, kind, *place = record.path
     about = {"session_id": place[0], "event_id": entry.id} if kind == SESSIONS else {}

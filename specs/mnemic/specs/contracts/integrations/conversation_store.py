@@ -106,9 +106,9 @@ class ConversationStoreContract(ABC):
         async def work() -> list[Any]:
             return await asyncio.gather(*map(save, writers), return_exceptions=True)
 
-        results = asyncio.run(work())
-        assert sum(result is None for result in results) == 1
-        assert sum(isinstance(result, kit.ConversationConflict) for result in results) == 3
+        lost = [result for result in asyncio.run(work()) if result is not None]
+        assert len(lost) == len(writers) - 1
+        assert all(isinstance(each, kit.ConversationConflict) for each in lost)
         assert self.texts(self.loaded(store).messages) == ["q0", "a0", "q1", "a1"]
 
     def test_a_refused_write_leaves_nothing(self, store: Any, kit: Any) -> None:
@@ -160,7 +160,8 @@ class ConversationStoreContract(ABC):
         conversation = self.loaded(store)
         conversation.messages[1:] = self.turn(kit, "summary", "answer")
         conversation.new_message_index = None
-        assert len(asyncio.run(store.save(conversation))) == 2
+        added = asyncio.run(store.save(conversation))
+        assert self.texts([each.message for each in added]) == ["summary", "answer"]
         assert self.texts(self.loaded(store).messages) == ["q0", "summary", "answer"]
         assert self.record(store).branches == [tip]
 
@@ -255,9 +256,7 @@ class ConversationStoreContract(ABC):
         names = ("a", "a/b", "a b", "%", "", "ä'; DROP TABLE entries; --", "x" * 300)
         for name in names:
             assert self.loaded(store, name) is None
-            conversation = kit.Conversation(
-                conversation_id=name, messages=[self.asked(kit, name)]
-            )
+            conversation = kit.Conversation(conversation_id=name, messages=[self.asked(kit, name)])
             asyncio.run(store.save(conversation))
         for name in names:
             assert self.texts(self.loaded(store, name).messages) == [name]
