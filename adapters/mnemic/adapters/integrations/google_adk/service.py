@@ -1,4 +1,4 @@
-"""The methods of Google ADK's memory service, for whatever has the attributes of its events.
+"""The methods of Google ADK's memory service, for objects with the attributes of its events.
 
 Nothing here imports ADK: ``adk`` gives its base class and its answers to them.
 """
