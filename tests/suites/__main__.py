@@ -123,6 +123,7 @@ RUN: Mapping[str, Callable[[Path], Report]] = {
     "anthropic-memory-tool": lambda folder: run_pytest(folder, "anthropic_memory_tool"),
     "mcp-server-memory": run_vitest,
     "openai-agents-session": lambda folder: run_pytest(folder, "openai_agents_session"),
+    "google-adk-memory": lambda folder: run_pytest(folder, "google_adk_memory"),
 }
 """How the suite in each folder is run."""
 

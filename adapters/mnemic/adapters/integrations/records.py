@@ -18,6 +18,7 @@ from attrs import field, frozen
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.system.clocks import SystemClock
+from mnemic.kernel.decisions.learning import MESSAGE
 from mnemic.kernel.errors import VersionConflict
 from mnemic.kernel.model.identity import normalised
 from mnemic.kernel.policy import Policy
@@ -36,9 +37,9 @@ POLICY: Final = Policy(
 """Policy of a space that an integration makes: values of a megabyte, and recalls that find what was
 written just before, however much that is."""
 SEARCHED: Final = "record"
-"""Category of the records that a search finds."""
+"""Category of the records that a search finds; messages have their own."""
 UNSEARCHED: Final = "data"
-"""Category of the others."""
+"""Category of those that it does not find."""
 PAGE: Final = 1000
 BATCH: Final = 10_000
 ATTEMPTS: Final = 20
@@ -69,7 +70,7 @@ class Record:
     @property
     def is_searched(self) -> bool:
         """Whether a search may find it."""
-        return self.block.category == SEARCHED
+        return self.block.category != UNSEARCHED
 
     @property
     def expires_at(self) -> datetime | None:
@@ -85,7 +86,7 @@ class Put:
     value: Any
     """Anything that JSON can hold."""
     text: str | None = None
-    """What a search finds it by; None: nothing. A value that is this very text is stored once."""
+    """What a search finds it by; None: nothing. It is stored once if the value is or has it."""
     ttl: timedelta | None = None
     fields: Mapping[str, Any] = field(factory=dict)
     """Further fields of the block, see ``learn``."""
@@ -157,7 +158,7 @@ class Records:
 
     def get(self, path: Path_) -> Record | None:
         """Return the record of a key, unless it was never written, deleted, or has expired."""
-        return next(iter(self._found(self.key(path))), None)
+        return next(iter(self._found(self._name(path))), None)
 
     def below(self, *prefix: str) -> list[Record]:
         """Return the records below some parts of a key, in the order written."""
@@ -165,7 +166,7 @@ class Records:
 
     def revisions(self, path: Path_) -> list[Block]:
         """Return every block of a key, archived ones too, in the order written."""
-        return [block for block in self._blocks(self.key(path)) if self._is_mine(block)]
+        return [block for block in self._blocks(self._name(path)) if self._is_mine(block)]
 
     def expired(self) -> list[Record]:
         """Return the records that have expired and are not deleted yet."""
@@ -196,7 +197,7 @@ class Records:
             if put is not None:
                 lessons.append(self._lesson(path, put, known))
             else:
-                forget += [block.id for block in self._current(self.key(path))]
+                forget += [block.id for block in self._current(self._name(path))]
         if lessons or forget:
             self.memory.learn_many(lessons, forget=forget, atomic=True)
 
@@ -213,29 +214,49 @@ class Records:
         }
         self.write(renewed)
 
-    def search(self, query: str, *prefix: str, limit: int) -> list[tuple[Record, float]]:
+    def search(
+        self,
+        query: str,
+        *prefix: str,
+        limit: int,
+        min_probability: float = 0.0,
+        asked_by: str | None = None,
+    ) -> list[tuple[Record, float]]:
         """Return the records that a recall finds below some parts, best first, with their scores.
 
         Args:
             query: The question.
             prefix: The first parts of their keys.
             limit: Most records. Range: 1 to 1000.
+            min_probability: Least probability of a record to bear on the question.
+            asked_by: See ``recall``.
         """
         answer = self.memory.recall(
             query,
             top_k=limit,
             token_budget=COUNT_MAX,
-            where={"key": self.key(prefix) + "/", "category": SEARCHED},
-            min_probability=0.0,
+            where={"key": self.key(prefix) + "/", "category": [SEARCHED, MESSAGE]},
+            asked_by=asked_by,
+            min_probability=min_probability,
         )
-        known = {each.block.id: each for each in self.below(*prefix)}
-        return [
-            (known[each.id], each.composite_score) for each in answer.blocks if each.id in known
-        ]
+        ranked: list[tuple[Record, float]] = []
+        for each in answer.blocks:
+            key = (self.memory.block(each.id).metadata or {})["key"]
+            current = self._found(key)  # nothing once it expired, another block after a revert
+            ranked += [(one, each.composite_score) for one in current if one.block.id == each.id]
+        return ranked
 
     def key(self, path: Sequence[str]) -> str:
         """Return the key of a block: the root and the parts, each escaped."""
         return "/".join((self._root, *(quote(part, safe="") for part in path)))
+
+    def _name(self, path: Path_) -> str:
+        """Return the key of a record: a last part that is empty is ``%``, which nothing escapes to.
+
+        A key that ends in ``/`` would stand for all keys below it.
+        """
+        key = self.key(path)
+        return f"{key}%" if key.endswith("/") else key
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=self._clock.now_us())
@@ -244,16 +265,18 @@ class Records:
         now = self._now()
         since = now if known is None else known.created_at
         about: dict[str, Any] = {"since": since.isoformat()}
-        text = put.text
-        if text is not None and text is put.value and normalised(text) == text.strip() != "":
-            # A block's identity ignores the white space around its text.
-            text = text.strip()
-            about["around"] = put.value.split(text, 1)
-        else:
-            about["value"] = json.dumps(put.value, ensure_ascii=False, allow_nan=False)
+        text, value = put.text, put.value
+        if text is not None and normalised(text) == text.strip() != "":
+            place, rest = _parted(value, text)
+            if place is not None:
+                # A block's identity ignores the white space around its text.
+                whole, text, value = text, text.strip(), rest
+                about |= {"around": whole.split(text, 1), **({"at": place} if place else {})}
+        if value is not None or "around" not in about:
+            about["value"] = json.dumps(value, ensure_ascii=False, allow_nan=False)
         if put.ttl is not None:
             about["ttl"] = put.ttl.total_seconds()
-        key = self.key(path)
+        key = self._name(path)
         return {
             "content": key if text is None or not text.strip() else text,
             "category": UNSEARCHED if put.text is None else SEARCHED,
@@ -302,7 +325,7 @@ class Records:
         _, *parts = metadata["key"].split("/")
         seconds = metadata.get("ttl")
         return Record(
-            path=tuple(map(unquote, parts)),
+            path=tuple("" if part == "%" else unquote(part) for part in parts),
             value=value_of(block),
             block=block,
             created_at=datetime.fromisoformat(metadata["since"]),
@@ -314,7 +337,34 @@ class Records:
 def value_of(block: Block) -> Any:
     """Return the value of the record that a block is a revision of."""
     metadata = block.metadata or {}
-    if "value" in metadata:
-        return json.loads(metadata["value"])
-    before, after = metadata["around"]
-    return f"{before}{block.content}{after}"
+    value = [json.loads(metadata.get("value", "null"))]
+    if "around" in metadata:
+        before, after = metadata["around"]
+        way: list[Any] = [0, *metadata.get("at", ())]
+        last, holder = way.pop(), value
+        for step in way:
+            holder = holder[step]
+        holder[last] = f"{before}{block.content}{after}"
+    return value[0]
+
+
+def _parted(value: Any, text: str) -> tuple[list[str | int] | None, Any]:
+    """Return where a value has a text, and the value with None there.
+
+    The place is the keys and indexes that lead to it: none for the value itself, None if the
+    value does not have the text.
+    """
+    if isinstance(value, str):
+        return ([], None) if value == text else (None, value)
+    inner: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        inner = ((name, each) for name, each in value.items() if isinstance(name, str))
+    elif isinstance(value, list | tuple):
+        inner = enumerate(value)
+    for name, each in inner:
+        place, rest = _parted(each, text)
+        if place is not None:
+            parted: Any = dict(value) if isinstance(value, Mapping) else list(value)
+            parted[name] = rest
+            return [name, *place], parted
+    return None, value
