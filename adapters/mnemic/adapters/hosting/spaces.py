@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from anyio import to_thread
@@ -31,6 +31,10 @@ from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFoun
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
 from mnemic.kernel.validation import checked_name
+
+if TYPE_CHECKING:
+    from mnemic.adapters.cluster.host import ClusterHost
+    from mnemic.adapters.cluster.settings import ClusterSettings
 
 OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
@@ -107,6 +111,8 @@ class Spaces:
         open_max: Spaces that stay open while no caller uses them. Range: >= 1.
         keys: The file of keys that encrypt the texts of a store given as an address; None: they
             are not encrypted.
+        cluster: How this host takes part in a cluster, which needs a store on a server; None: it
+            serves the store alone.
         opening: Other arguments of ``SyncMemory.open``: embedder, analyst, retriever and so on.
             The embedder and the analyst are shared by all spaces.
     """
@@ -117,8 +123,14 @@ class Spaces:
         *,
         open_max: int = OPEN_MAX,
         keys: Path | None = None,
+        cluster: ClusterSettings | None = None,
         **opening: Any,
     ) -> None:
+        self._cluster_settings = cluster
+        self.cluster: ClusterHost | None = None
+        """This host of a cluster, while the spaces are open; None: there is no cluster."""
+        self.readers: Spaces = self
+        """The spaces that answer reads of what another host leads."""
         self._given = store
         self._keys = keys
         self._store: Store | None = None
@@ -147,7 +159,30 @@ class Spaces:
         self._store = await to_thread.run_sync(
             partial(_opened, self._given, self._keys, self._opening)
         )
+        if self._cluster_settings is not None:
+            try:
+                await self._join(self._cluster_settings)
+            except BaseException:
+                await self.close()
+                raise
         return self
+
+    async def _join(self, settings: ClusterSettings) -> None:
+        """Take part in a cluster.
+
+        Raises:
+            FieldRefused: The store is not on a server.
+            StoreFailed, StoreBusy: See ``ClusterHost``.
+        """
+        from mnemic.adapters.cluster.host import joined
+
+        self.cluster = await to_thread.run_sync(joined, self._open_store(), settings)
+        if settings.read_from is not None:
+            reading = {**self._opening, "read_only": True}
+            readers = Spaces(
+                settings.read_from, open_max=self._open_max, keys=self._keys, **reading
+            )
+            self.readers = await readers.__aenter__()
 
     async def __aexit__(
         self,
@@ -285,10 +320,14 @@ class Spaces:
         store, self._store = self._store, None
         if store is None:
             return
+        if self.readers is not self:
+            await self.readers.close()
         for slot in list(self._slots.values()):
             async with slot.lock:
                 await _close(slot)
         self._slots.clear()
+        if self.cluster is not None:
+            await to_thread.run_sync(self.cluster.close)
         if store is not self._given:
             await to_thread.run_sync(store.close)
 

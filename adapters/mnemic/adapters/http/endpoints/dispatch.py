@@ -10,8 +10,9 @@ from typing import Any
 
 from attrs import frozen
 
+from mnemic.adapters.cluster.leaders import Leader
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http.endpoints import progress
+from mnemic.adapters.http.endpoints import leaders, progress
 from mnemic.adapters.http.endpoints.log_watchers import Watches
 from mnemic.adapters.http.endpoints.worker_threads import Workers
 from mnemic.adapters.http.messages import requests
@@ -69,6 +70,8 @@ class Dispatcher:
     """The followers of each log."""
     arriving: Shares
     """Requests whose bodies are being received."""
+    forwarding: leaders.Forwarding
+    """Passes requests on to other hosts of a cluster."""
 
 
 @frozen(kw_only=True)
@@ -132,17 +135,33 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
     if not caller.sees(space):
         raise unseen(space)
     dispatcher.workers.check_share(caller.client)  # before the body is read
+    timeout_s = _timeout_s(dispatcher.settings, route)
     try:
-        hold = await dispatcher.spaces.hold(space)
+        if dispatcher.spaces.cluster is None:
+            hold = await dispatcher.spaces.hold(space)
+            try:
+                prepared = await arrived(dispatcher, route, caller, request, space=space)
+            except BaseException:
+                hold.release()
+                raise
+        else:
+            prepared = await arrived(dispatcher, route, caller, request, space=space)
+            place = await leaders.placed(
+                dispatcher.spaces, dispatcher.spaces.cluster, prepared, request.scope
+            )
+            if isinstance(place, Leader):
+                return await leaders.sent_on(
+                    dispatcher.forwarding,
+                    dispatcher.spaces.cluster,
+                    prepared,
+                    request.scope,
+                    place,
+                    timeout_s=timeout_s,
+                )
+            spaces, prepared = place
+            hold = await spaces.hold(space)
     except SpaceNotFound:
         raise unseen(space) from None
-    try:
-        with dispatcher.arriving.using(caller.client):
-            prepared = await prepare(dispatcher, route, caller, request, space=space)
-        timeout_s = _timeout_s(dispatcher.settings, route)
-    except BaseException:
-        hold.release()
-        raise
 
     async def work(report: Progress | None) -> Answer:
         executing = partial(executed, hold.memory, prepared, report)
@@ -155,6 +174,14 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
             work, request=request.scope, heartbeat_s=dispatcher.settings.heartbeat_s
         )
     return await work(None)
+
+
+async def arrived(
+    dispatcher: Dispatcher, route: Route, caller: Caller, request: Asked, *, space: str
+) -> PreparedCall:
+    """Receive and prepare a request, within the share of its client; see ``prepare``."""
+    with dispatcher.arriving.using(caller.client):
+        return await prepare(dispatcher, route, caller, request, space=space)
 
 
 async def prepare(

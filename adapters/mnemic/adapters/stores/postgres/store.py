@@ -10,10 +10,12 @@ from hashlib import sha256
 import psycopg
 from attrs import evolve
 
+from mnemic.adapters.cluster.leaders import LedElsewhere, Leads
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
 from mnemic.adapters.stores.logs.append import Entry
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
+from mnemic.adapters.stores.logs.staged_spaces import is_hidden
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
 from mnemic.adapters.stores.postgres.faults import named
@@ -78,6 +80,8 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         # A channel of its own for each schema, for names of any length.
         self.channel = "mnemic_" + sha256(self.address.schema.encode()).hexdigest()[:16]
         self.notices = Notices(self.recorder.datastore, self.channel)
+        self.leads: Leads | None = None
+        """In which epochs it may write. None: in any, as a process that is no host of a cluster."""
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"
@@ -229,6 +233,17 @@ class PostgresLog(RecordedLog):
             is_new = self._store.recorder.confirm(self._number, head.version)
         if is_new:  # perhaps on a server that has taken over without the last events
             self._check_holds(head)
+
+    def _insert(self, entry: Entry) -> None:
+        leads = None if is_hidden(self.name) else self._store.leads
+        epoch = None if leads is None else leads.epoch_of(self.name)
+        try:
+            with self._named():
+                self._store.recorder.insert_entry(self._number, entry, epoch)
+        except LedElsewhere:
+            if leads is not None:
+                leads.forget(self.name)
+            raise
 
     def _named(self) -> AbstractContextManager[None]:
         return named(self._store.address)

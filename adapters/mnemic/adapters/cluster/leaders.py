@@ -1,0 +1,60 @@
+"""The leader of a space, and what a host that is not the leader answers."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from attrs import frozen
+
+from mnemic.kernel.errors import Unavailable
+
+
+class LedElsewhere(Unavailable):
+    """Another host leads the space, and writes to it."""
+
+    code = "led-elsewhere"
+    default_recovery = (
+        "Send the request to the host in `url`, or repeat it after a moment: if that host does not "
+        "answer, another takes over when its lease ends."
+    )
+
+
+@frozen(kw_only=True)
+class Leader:
+    """The host that leads a space."""
+
+    epoch: int
+    """Counted from 0, when no host has led the space yet."""
+    host: str
+    """Its id; empty: none."""
+    url: str
+    """Where its HTTP interface is; empty: none."""
+    left_s: float
+    """Seconds until its lease ends; at most 0: it has ended."""
+
+
+class Leads(Protocol):
+    """Knows in which epochs this process may write."""
+
+    def epoch_of(self, space: str) -> int:
+        """Return the epoch in which this process may write to *space*.
+
+        Raises:
+            LedElsewhere: Another host leads it.
+        """
+        ...
+
+    def forget(self, space: str) -> None:
+        """Drop what is remembered of *space*: an append in its epoch was refused."""
+        ...
+
+
+def elsewhere(space: str, leader: Leader) -> LedElsewhere:
+    """Return the error for a write to a space that another host leads."""
+    return LedElsewhere(
+        f"the space {space!r} is led by another host",
+        space=space,
+        url=leader.url,
+        epoch=leader.epoch,
+        lease_ends_in_s=round(max(0.0, leader.left_s), 1),
+    )

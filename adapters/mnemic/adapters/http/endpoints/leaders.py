@@ -1,0 +1,179 @@
+"""Requests to a host of a cluster: answered here, passed on to the leader, or sent there.
+
+Writes go to the leader of the space. Reads are answered by any host, as of the version that it has;
+a client that needs its own writes names the least version in ``Mnemic-Min-Version``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from anyio import to_thread
+from attrs import evolve
+
+from mnemic.adapters.cluster.leaders import Leader, elsewhere
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.messages.responses import Answer
+from mnemic.adapters.http.messages.streamed_responses import Pieces
+from mnemic.adapters.inprocess.operations.answer_version import version_of
+from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.adapters.remote.asgi_requests import header
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SpaceNotFound
+
+if TYPE_CHECKING:
+    import httpx
+
+    from mnemic.adapters.cluster.host import ClusterHost
+    from mnemic.adapters.http.endpoints.dispatch import PreparedCall
+
+MIN_VERSION: Final = "Mnemic-Min-Version"
+FORWARDED: Final = "Mnemic-Forwarded"
+"""Marks a request that a host has passed on, which is not passed on again."""
+PASSED_ON: Final = frozenset(
+    b"accept authorization content-type idempotency-key if-match if-none-match "
+    b"mnemic-min-version mnemic-session x-request-id".split()
+)
+"""Headers that the leader gets."""
+KEPT: Final = frozenset(
+    "cache-control content-length content-type etag link location mnemic-version retry-after "
+    "vary www-authenticate".split()
+)
+"""Headers of its answer that the client gets."""
+POLL_S: Final = 0.02
+CONNECT_S: Final = 2.0
+"""A leader that takes longer to accept a connection counts as gone."""
+
+
+class Forwarding:
+    """Connections to other hosts, opened when they are needed."""
+
+    def __init__(self) -> None:
+        self._client: httpx.AsyncClient | None = None
+
+    async def close(self) -> None:
+        """Close them."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def answer(
+        self, prepared: PreparedCall, scope: Any, leader: Leader, *, timeout_s: float
+    ) -> Pieces:
+        """Return what the leader answers to a request.
+
+        Raises:
+            LedElsewhere: It cannot be reached, or hung up.
+        """
+        import httpx
+
+        if self._client is None:
+            self._client = httpx.AsyncClient(trust_env=False)
+        sent = [each for each in scope["headers"] if each[0] in PASSED_ON]
+        request = self._client.build_request(
+            prepared.route.method,
+            leader.url + prepared.address,
+            content=None if prepared.route.by_query else orjson.dumps(_in_body(prepared)),
+            headers=[*sent, (FORWARDED.encode(), b"1"), (b"accept-encoding", b"identity")],
+            timeout=httpx.Timeout(timeout_s, connect=CONNECT_S),
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+        except httpx.RequestError as error:
+            raise elsewhere(prepared.space, leader) from error
+
+        async def pieces() -> AsyncGenerator[bytes]:
+            try:
+                async for piece in response.aiter_raw():
+                    yield piece
+            finally:
+                await response.aclose()
+
+        headers = {name: value for name, value in response.headers.items() if name in KEPT}
+        return Pieces(status=response.status_code, headers=headers, pieces=pieces)
+
+
+async def placed(
+    spaces: Spaces, cluster: ClusterHost, prepared: PreparedCall, scope: Any
+) -> tuple[Spaces, PreparedCall] | Leader:
+    """Return where a request is answered: the spaces and the call for it, or another host.
+
+    Raises:
+        SpaceNotFound: There is no such space.
+        PointOutOfRange: It wants a version that has not been written.
+        FieldRefused: ``Mnemic-Min-Version`` is no version.
+        StoreFailed, StoreBusy: The database does not answer.
+    """
+    wanted = _min_version(scope)
+    is_leader = cluster.leads(prepared.space)
+    if not is_leader and prepared.reads:
+        if await _has(spaces.readers, prepared.space, wanted, cluster.settings.min_version_s):
+            return spaces.readers, evolve(prepared, may_consolidate=False)
+    if not is_leader:
+        leader = await to_thread.run_sync(cluster.leader, prepared.space)
+        if leader.host != cluster.settings.id:
+            return leader
+    if wanted is not None and not await _has(spaces, prepared.space, wanted, 0):
+        raise PointOutOfRange(f"version {wanted} has not been written")
+    return spaces, prepared
+
+
+async def sent_on(
+    forwarding: Forwarding,
+    cluster: ClusterHost,
+    prepared: PreparedCall,
+    scope: Any,
+    leader: Leader,
+    *,
+    timeout_s: float,
+) -> Answer | Pieces:
+    """Pass a request on to the leader, or send the client there.
+
+    Raises:
+        LedElsewhere: It was passed on before, or the leader cannot be reached.
+    """
+    if not leader.url or header(scope, FORWARDED.lower().encode()) is not None:
+        raise elsewhere(prepared.space, leader)
+    if cluster.settings.elsewhere == "redirect":
+        return Answer(status=307, headers={"location": leader.url + prepared.address})
+    return await forwarding.answer(prepared, scope, leader, timeout_s=timeout_s)
+
+
+async def _has(spaces: Spaces, space: str, version: int | None, patience_s: float) -> bool:
+    """Return whether *spaces* have *space*, up to *version*, in time."""
+    try:
+        hold = await spaces.hold(space)
+    except SpaceNotFound:
+        return False
+    with hold:
+        if version is None:
+            return True
+        return await to_thread.run_sync(_reaches, hold.memory, version, patience_s)
+
+
+def _reaches(memory: SyncMemory, version: int, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while version_of(memory) < version:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def _min_version(scope: Any) -> int | None:
+    said = header(scope, MIN_VERSION.lower().encode())
+    if said is None:
+        return None
+    if not (said.isascii() and said.isdigit() and len(said) <= 18):  # noqa: PLR2004 - fits 64 bits
+        raise FieldRefused(
+            f"{MIN_VERSION} is no version: {said:.50}",
+            recovery="Send the Mnemic-Version of an answer.",
+            field=MIN_VERSION,
+        )
+    return int(said)
+
+
+def _in_body(prepared: PreparedCall) -> dict[str, Any]:
+    in_path = prepared.route.in_path
+    return {name: value for name, value in prepared.call.arguments.items() if name not in in_path}
