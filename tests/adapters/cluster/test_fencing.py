@@ -15,7 +15,6 @@ from mnemic.adapters.cluster.settings import ClusterSettings
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.postgres import PostgresStore
-from mnemic.adapters.stores.postgres.leadership import Leadership
 from mnemic.kernel.errors import SpaceNotFound
 from tests.adapters.stores.postgres import server as servers
 
@@ -94,12 +93,13 @@ def test_a_replaced_host_writes_nothing_when_it_wakes(address: str) -> None:
 
 def test_many_hosts_at_once_begin_epochs_one_by_one(address: str) -> None:
     """No two hosts lead in one epoch, whatever the order in which they ask."""
-    with closing(PostgresStore(address)) as store, closing(Leadership(store.address)) as leadership:
-        leadership.enable()
+    with closing(PostgresStore(address)) as store:
+        store.leadership.enable()
         led: list[tuple[int, str]] = []
 
         def compete(name: str) -> None:
-            with closing(Leadership(store.address)) as own:
+            with closing(PostgresStore(address)) as other:
+                own = other.leadership
                 for _ in range(15):
                     own.renew(name, f"http://{name}.example", 0.005)
                     leader = own.lead("default", name)
@@ -113,16 +113,16 @@ def test_many_hosts_at_once_begin_epochs_one_by_one(address: str) -> None:
             each.join()
         leaders = dict(led)
         assert len(led) == 60
-        assert len({host for host in leaders.values()}) > 1
+        assert len(set(leaders.values())) > 1
         assert all(leaders[epoch] == host for epoch, host in led)
 
 
 def test_a_store_without_a_cluster_is_not_changed(address: str) -> None:
-    with closing(PostgresStore(address)) as store, closing(Leadership(store.address)) as leadership:
-        assert not leadership.is_enabled()
-        leadership.enable()
-        leadership.enable()
-        assert leadership.is_enabled()
+    with closing(PostgresStore(address)) as store:
+        assert not store.leadership.is_enabled()
+        store.leadership.enable()
+        store.leadership.enable()
+        assert store.leadership.is_enabled()
     with SyncMemory.open(address, embedder=EMBEDDER) as memory:  # no host: it writes as before
         memory.learn("Anyone may write.")
 

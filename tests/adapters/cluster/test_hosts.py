@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import orjson
@@ -41,6 +42,15 @@ def learn(host: HostProcess, text: str, **headers: str) -> httpx.Response:
     answer = host.client.post(BLOCKS, json={"content": text}, headers=headers)
     answer.raise_for_status()
     return answer
+
+
+def command(address: str, *words: str) -> Any:
+    """Return the document that a command prints."""
+    program = str(Path(sys.executable).with_name("mnemic"))
+    done = subprocess.run(
+        [program, "--json", "--db", address, *words], capture_output=True, check=True
+    )
+    return orjson.loads(done.stdout)
 
 
 def texts(host: HostProcess, **headers: str) -> set[str]:
@@ -91,9 +101,7 @@ def test_a_version_that_was_never_written_is_refused(pair: tuple[HostProcess, Ho
 def test_the_command_line_shows_hosts_and_leaders(
     pair: tuple[HostProcess, HostProcess], address: str
 ) -> None:
-    program = str(Path(sys.executable).with_name("mnemic"))
-    command = [program, "--json", "--db", address, "cluster"]
-    found = orjson.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    found = command(address, "cluster")
     assert {each["url"] for each in found["hosts"]} >= {host.url for host in pair}
     (space,) = (each for each in found["spaces"] if each["space"] == "default")
     assert space["leader"].startswith(f"{pair[0].url}#")
@@ -131,3 +139,35 @@ def test_another_host_takes_over_from_one_that_was_killed(address: str, tmp_path
         assert all(int(each.headers["retry-after"]) >= 1 for each in refused)
         two.client.post(f"{space}/blocks", json={"content": "After."}).raise_for_status()
         assert two.client.post(f"{space}/verify", json={}).json()["sound"]
+
+
+def test_hosts_follow_a_space_that_is_moved_while_they_serve_it(
+    address: str, tmp_path: Path
+) -> None:
+    space = "/v1/spaces/moving"
+    with (
+        servers.SHARED.served() as server,
+        servers.schema(server) as target,
+        hosts(tmp_path, address, 2) as pair,
+    ):
+        pair[0].client.put(space).raise_for_status()
+        for number, host in enumerate(pair * 2):
+            body = {"content": f"Fact {number} of the first database."}
+            host.client.post(f"{space}/blocks", json=body).raise_for_status()
+        moved = command(address, "move", "moving", "--to", target)
+        assert moved["version"] == int(pair[0].client.get(space).json()["version"])
+        for number, host in enumerate(pair * 2):
+            body = {"content": f"Fact {number} of the second database."}
+            answer = host.client.post(f"{space}/blocks", json=body)
+            if answer.status_code == 503:  # it was noticed by this very request
+                answer = host.client.post(f"{space}/blocks", json=body)
+            answer.raise_for_status()
+            version = answer.headers["mnemic-version"]
+            for other in pair:
+                found = other.client.get(f"{space}/blocks", headers={"Mnemic-Min-Version": version})
+                assert len(found.json().get("items", found.text)) == 5 + number
+        assert pair[1].client.post(f"{space}/verify", json={}).json()["sound"]
+        names = {each["space"] for each in pair[1].client.get("/v1/spaces").json()["items"]}
+        assert "moving" in names
+        assert command(address, "move", "moving", "--to", address)["version"] >= moved["version"]
+        assert len(pair[0].client.get(f"{space}/blocks").json()["items"]) == 8

@@ -12,6 +12,7 @@ from threading import Event, Lock, Thread
 
 from mnemic.adapters.cluster.leaders import Leader, elsewhere
 from mnemic.adapters.cluster.settings import RENEWALS, ClusterSettings
+from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.faults import named
 from mnemic.adapters.stores.postgres.leadership import Leadership
 from mnemic.adapters.stores.postgres.store import PostgresStore
@@ -35,7 +36,9 @@ class ClusterHost:
     def __init__(self, store: PostgresStore, settings: ClusterSettings) -> None:
         self.settings = settings
         self._address = store.address
-        self._leadership = Leadership(store.address)
+        self._store = store
+        self._datastore = Datastore(store.address)  # a lease waits for no append
+        self._leadership = Leadership(self._datastore)
         self._epochs: dict[str, int] = {}
         self._until_s = float("-inf")
         """Until when the lease lasts, by this machine's monotonic clock."""
@@ -47,7 +50,7 @@ class ClusterHost:
                 self._leadership.enable()
             self._renew()
         except BaseException:
-            self._leadership.close()
+            self._datastore.close()
             raise
         store.leads = self
         self._renewing.start()
@@ -77,6 +80,7 @@ class ClusterHost:
 
         Raises:
             SpaceNotFound: There is no such space.
+            MovedAway: It is in another database now.
             StoreFailed, StoreBusy: The database does not answer.
         """
         if time.monotonic() >= self._until_s:
@@ -84,6 +88,7 @@ class ClusterHost:
         with named(self._address):
             leader = self._leadership.lead(space, self.settings.id)
         if leader is None:
+            self._store.check_not_moved(space)
             raise SpaceNotFound(f"there is no space {space!r}", space=space)
         with self._changing:
             if leader.host == self.settings.id:
@@ -91,6 +96,21 @@ class ClusterHost:
             else:
                 self._epochs.pop(space, None)
         return leader
+
+    def seize(self, space: str) -> int:
+        """Take *space* over from the host that leads it; return the epoch that begins.
+
+        Raises:
+            SpaceNotFound, MovedAway, StoreFailed, StoreBusy: As ``leader``.
+        """
+        with named(self._address):
+            epoch = self._leadership.seize(space, self.settings.id)
+        return self.leader(space).epoch if epoch is None else epoch
+
+    def moved(self) -> tuple[str, ...]:
+        """Return the names of the spaces that were moved to other databases."""
+        with named(self._address):
+            return self._leadership.moved()
 
     def forget(self, space: str) -> None:
         """Ask the database the next time; see ``Leads``."""
@@ -109,7 +129,7 @@ class ClusterHost:
         except MnemicError as error:
             LOG.warning("the lease is left to end by itself: %s", error)
         finally:
-            self._leadership.close()
+            self._datastore.close()
 
     def _keep(self) -> None:
         pause_s = self.settings.lease_s / RENEWALS

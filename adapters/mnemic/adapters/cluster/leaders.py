@@ -19,6 +19,17 @@ class LedElsewhere(Unavailable):
     )
 
 
+class MovedAway(Unavailable):
+    """The space is in another database now."""
+
+    code = "moved-away"
+    default_recovery = "Open the store at `address`, or ask any host of the cluster."
+
+    def __init__(self, space: str, address: str) -> None:
+        super().__init__(f"the space {space!r} was moved", space=space, address=address)
+        self.address = address
+
+
 @frozen(kw_only=True)
 class Leader:
     """The host that leads a space."""

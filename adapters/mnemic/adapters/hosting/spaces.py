@@ -11,7 +11,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from anyio import to_thread
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
+from mnemic.adapters.cluster.leaders import MovedAway
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.operations.host import check_not_erased
@@ -131,6 +132,14 @@ class Spaces:
         """This host of a cluster, while the spaces are open; None: there is no cluster."""
         self.readers: Spaces = self
         """The spaces that answer reads of what another host leads."""
+        self._is_followed = False
+        """Whether these are spaces that were moved away from others, which follow no further."""
+        self._elsewhere: dict[str, Spaces] = {}
+        """Spaces of other databases, by address."""
+        self._moved: dict[str, str] = {}
+        """The addresses of spaces that were moved, as far as it was noticed."""
+        self._left: list[_Slot] = []
+        """Slots of spaces that were moved away while they were open here."""
         self._given = store
         self._keys = keys
         self._store: Store | None = None
@@ -200,8 +209,10 @@ class Spaces:
 
     async def names(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
-        found: tuple[str, ...] = await to_thread.run_sync(self._open_store().spaces)
-        return tuple(name for name in found if name not in self._reserved)
+        found = set(await to_thread.run_sync(self._open_store().spaces))
+        if self.cluster is not None:
+            found.update(await to_thread.run_sync(self.cluster.moved))
+        return tuple(sorted(found - self._reserved))
 
     async def check(self) -> None:
         """Check that the store can be read, and that there is space to write on its disk.
@@ -279,7 +290,50 @@ class Spaces:
             Closed: The host is closed.
             LogCorrupt, StoreFailed, EmbedderMismatch: It cannot be opened.
         """
-        return await self._hold(space, making=False)
+        home = self.home_of(space)
+        if home is not self:
+            return await home.hold(space)
+        try:
+            return await self._hold(space, making=False)
+        except MovedAway as moved:
+            return await (await self.follow(space, moved)).hold(space)
+
+    def home_of(self, space: str) -> Spaces:
+        """Return the spaces of the database that holds *space*, as far as it was noticed."""
+        address = self._moved.get(space)
+        return self if address is None else self._elsewhere[address]
+
+    def return_home(self, space: str) -> None:
+        """Look for *space* here again: it is not any more where it was moved to."""
+        self._moved.pop(space, None)
+
+    async def follow(self, space: str, moved: MovedAway) -> Spaces:
+        """Return the spaces of the database that *space* was moved to.
+
+        Raises:
+            MovedAway: This is no host of a cluster, or the space is being moved once more.
+            StoreFailed, StoreBusy, NotAStore: That database does not answer.
+        """
+        if self._cluster_settings is None or self._is_followed:
+            raise moved
+        if moved.address not in self._elsewhere:
+            settings = evolve(self._cluster_settings, read_from=None)
+            other = Spaces(
+                moved.address,
+                open_max=self._open_max,
+                keys=self._keys,
+                cluster=settings,
+                **self._opening,
+            )
+            other._is_followed = True
+            self._elsewhere[moved.address] = await other.__aenter__()
+        self._moved[space] = moved.address
+        if self.cluster is not None:
+            self.cluster.forget(space)
+        slot = self._slots.pop(space, None)
+        if slot is not None:
+            self._left.append(slot)
+        return self._elsewhere[moved.address]
 
     @asynccontextmanager
     async def session_handle(
@@ -320,11 +374,13 @@ class Spaces:
         store, self._store = self._store, None
         if store is None:
             return
-        if self.readers is not self:
-            await self.readers.close()
-        for slot in list(self._slots.values()):
+        for other in (self.readers, *self._elsewhere.values()):
+            if other is not self:
+                await other.close()
+        for slot in [*self._slots.values(), *self._left]:
             async with slot.lock:
                 await _close(slot)
+        self._left.clear()
         self._slots.clear()
         if self.cluster is not None:
             await to_thread.run_sync(self.cluster.close)
@@ -369,6 +425,9 @@ class Spaces:
             async with slot.lock:
                 if not slot.callers:
                     await _close(slot)
+        for slot in [each for each in self._left if not each.callers]:
+            self._left.remove(slot)
+            await _close(slot)
         self._slots = {
             name: slot
             for name, slot in self._slots.items()
@@ -395,6 +454,8 @@ def _opened(given: Address | Store, keys: Path | None, opening: dict[str, Any]) 
 
 def _open_space(store: Store, space: str, making: bool, opening: dict[str, Any]) -> SyncMemory:  # noqa: FBT001 - called once
     if not making and space not in store.spaces():
+        with suppress(SpaceNotFound):
+            store.log(space, create=False)  # raises another error if it was moved away
         raise _missing(space)
     return SyncMemory.open(store, space=space, **opening)
 

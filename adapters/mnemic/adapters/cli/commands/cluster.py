@@ -1,4 +1,4 @@
-"""The command cluster: the hosts of a cluster, and what each of them leads."""
+"""Commands of a cluster: its hosts and what each of them leads, and moving a space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import Run, plain, shown
 from mnemic.adapters.cli.invocation.failures import Exit
-from mnemic.adapters.stores.addresses import is_server, parsed
+from mnemic.adapters.stores.addresses import is_server, parsed, told
 from mnemic.kernel.errors import FieldRefused
 
 SHOWN_MAX = 100
@@ -39,9 +39,11 @@ def cluster(*, limit: int = SHOWN_MAX, run: Run) -> int:
         )
     if limit < 1:
         raise FieldRefused(f"limit must be at least 1, got {limit}", field="limit")
+    from mnemic.adapters.stores.postgres.connections import Datastore
     from mnemic.adapters.stores.postgres.leadership import Leadership
 
-    with closing(Leadership(parsed(str(run.path)))) as leadership:
+    with closing(Datastore(parsed(str(run.path)))) as datastore:
+        leadership = Leadership(datastore)
         if not leadership.is_enabled():
             raise FieldRefused(
                 f"{run.store} is served by no cluster",
@@ -56,6 +58,30 @@ def cluster(*, limit: int = SHOWN_MAX, run: Run) -> int:
     return Exit.OK
 
 
+def move(space: str, /, *, to: str, run: Run) -> int:
+    """Move a space to another database while the hosts of a cluster go on writing to it.
+
+    ```
+    mnemic --db postgresql://memory@host/memories move ines --to postgresql://memory@other/memories
+    ```
+
+    Versions, digests, texts and command ids stay the same. The hosts follow; writes wait for a
+    moment while the last events are copied. Text does not stay in the old database. If it was
+    interrupted, run it again. Processes that are no hosts have to be ended before.
+
+    Args:
+        space: Its name.
+        to: Address of the other database, as every host can use it: without a password.
+        run: The invocation.
+    """
+    from mnemic.adapters.cluster.moving import move as moved
+
+    with run.progress("moving") as progress:
+        result = moved(str(run.path), space, to, progress=progress)
+    run.show(result)
+    return Exit.OK
+
+
 def _lines(
     hosts: list[dict[str, Any]], spaces: list[dict[str, Any]], standbys: list[dict[str, Any]]
 ) -> list[str]:
@@ -63,19 +89,17 @@ def _lines(
     for each in hosts:
         left_s = each["left_s"]
         state = f"lease {left_s:.1f} s" if left_s > 0 else f"gone for {-left_s:.0f} s"
-        lines.append(plain(f"host {each['url']}, {state}, leads {each['spaces']} spaces"))
+        lines.append(f"host {each['url'] or each['id']}, {state}, leads {each['spaces']} spaces")
     for each in spaces:
-        led = plain(f"led by {each['leader']}") if each["leader"] else "led by none"
-        where = plain(f", moved to {each['moved_to']}") if each["moved_to"] else ""
-        lines.append(
-            f"space {shown(each['space'])}, version {each['version']}, epoch {each['epoch']}, "
-            f"{led}{where}"
-        )
-    for each in standbys:
-        lines.append(
-            plain(
-                f"standby {each['name']} {each['address']}, {each['state']}, {each['mode']}, "
-                f"{each['behind_bytes']:,} bytes behind"
-            )
-        )
-    return lines or ["There is no host."]
+        name = shown(each["space"])
+        if each["moved_to"]:
+            lines.append(f"space {name}, moved to {told(each['moved_to'])}")
+        else:
+            led = f"led by {each['leader']}" if each["leader"] else "led by none"
+            lines.append(f"space {name}, version {each['version']}, epoch {each['epoch']}, {led}")
+    lines += [
+        f"standby {each['name']} {each['address']}, {each['state']}, {each['mode']}, "
+        f"{each['behind_bytes']:,} bytes behind"
+        for each in standbys
+    ]
+    return [plain(each) for each in lines] or ["There is no host."]

@@ -190,7 +190,7 @@ def _part(
         raise FieldRefused(f"a lease lasts at least {LEASE_MIN_S} s, got {lease_s}", field="lease")
     return ClusterSettings(
         id=f"{url}#{uuid4().hex[:8]}",
-        url=server_at(url, token="").address,  # noqa: S106 - none
+        url=server_at(url, token="").address,
         lease_s=lease_s,
         elsewhere=elsewhere,
         read_from=read_from,

@@ -10,8 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.adapters.cluster.leaders import Leader
-from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.hosting import Hold, Spaces
 from mnemic.adapters.http.endpoints import leaders, progress
 from mnemic.adapters.http.endpoints.log_watchers import Watches
 from mnemic.adapters.http.endpoints.worker_threads import Workers
@@ -135,41 +134,46 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
     if not caller.sees(space):
         raise unseen(space)
     dispatcher.workers.check_share(caller.client)  # before the body is read
-    timeout_s = _timeout_s(dispatcher.settings, route)
-    try:
-        if dispatcher.spaces.cluster is None:
-            hold = await dispatcher.spaces.hold(space)
-            try:
-                prepared = await arrived(dispatcher, route, caller, request, space=space)
-            except BaseException:
-                hold.release()
-                raise
-        else:
-            prepared = await arrived(dispatcher, route, caller, request, space=space)
-            place = await leaders.placed(
-                dispatcher.spaces, dispatcher.spaces.cluster, prepared, request.scope
+    if dispatcher.spaces.cluster is not None:
+        prepared = await arrived(dispatcher, route, caller, request, space=space)
+        try:
+            return await leaders.answer(
+                dispatcher.spaces,
+                prepared,
+                request.scope,
+                run=partial(_run, dispatcher, request),
+                forward=partial(
+                    dispatcher.forwarding.answer,
+                    timeout_s=_timeout_s(dispatcher.settings, route),
+                ),
             )
-            if isinstance(place, Leader):
-                return await leaders.sent_on(
-                    dispatcher.forwarding,
-                    dispatcher.spaces.cluster,
-                    prepared,
-                    request.scope,
-                    place,
-                    timeout_s=timeout_s,
-                )
-            spaces, prepared = place
-            hold = await spaces.hold(space)
+        except SpaceNotFound:
+            raise unseen(space) from None
+    try:
+        hold = await dispatcher.spaces.hold(space)
     except SpaceNotFound:
         raise unseen(space) from None
+    try:
+        prepared = await arrived(dispatcher, route, caller, request, space=space)
+    except BaseException:
+        hold.release()
+        raise
+    return await _run(dispatcher, request, prepared, hold)
+
+
+async def _run(
+    dispatcher: Dispatcher, request: Asked, prepared: PreparedCall, hold: Hold
+) -> Answer | Pieces:
+    """Return the response to a request that this process executes; *hold* is released."""
+    timeout_s = _timeout_s(dispatcher.settings, prepared.route)
 
     async def work(report: Progress | None) -> Answer:
         executing = partial(executed, hold.memory, prepared, report)
         return await dispatcher.workers.run(
-            executing, timeout_s=timeout_s, done=hold.release, client=caller.client
+            executing, timeout_s=timeout_s, done=hold.release, client=prepared.caller.client
         )
 
-    if route.operation.long and requests.wants_stream(request.scope):
+    if prepared.route.operation.long and requests.wants_stream(request.scope):
         return await progress.reported(
             work, request=request.scope, heartbeat_s=dispatcher.settings.heartbeat_s
         )

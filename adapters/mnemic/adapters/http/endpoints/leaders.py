@@ -7,15 +7,15 @@ a client that needs its own writes names the least version in ``Mnemic-Min-Versi
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from anyio import to_thread
 from attrs import evolve
 
-from mnemic.adapters.cluster.leaders import Leader, elsewhere
-from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.cluster.leaders import Leader, MovedAway, elsewhere
+from mnemic.adapters.hosting import Hold, Spaces
 from mnemic.adapters.http.messages.responses import Answer
 from mnemic.adapters.http.messages.streamed_responses import Pieces
 from mnemic.adapters.inprocess.operations.answer_version import version_of
@@ -26,7 +26,6 @@ from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SpaceNotFound
 if TYPE_CHECKING:
     import httpx
 
-    from mnemic.adapters.cluster.host import ClusterHost
     from mnemic.adapters.http.endpoints.dispatch import PreparedCall
 
 MIN_VERSION: Final = "Mnemic-Min-Version"
@@ -42,6 +41,8 @@ KEPT: Final = frozenset(
     "vary www-authenticate".split()
 )
 """Headers of its answer that the client gets."""
+MOVES_MAX: Final = 4
+"""How often one request follows a space that is moved meanwhile."""
 POLL_S: Final = 0.02
 CONNECT_S: Final = 2.0
 """A leader that takes longer to accept a connection counts as gone."""
@@ -94,62 +95,93 @@ class Forwarding:
         return Pieces(status=response.status_code, headers=headers, pieces=pieces)
 
 
-async def placed(
-    spaces: Spaces, cluster: ClusterHost, prepared: PreparedCall, scope: Any
-) -> tuple[Spaces, PreparedCall] | Leader:
-    """Return where a request is answered: the spaces and the call for it, or another host.
+async def answer(
+    spaces: Spaces,
+    prepared: PreparedCall,
+    scope: Any,
+    *,
+    run: Callable[[PreparedCall, Hold], Awaitable[Answer | Pieces]],
+    forward: Callable[[PreparedCall, Any, Leader], Awaitable[Pieces]],
+) -> Answer | Pieces:
+    """Return the response to a request, of this host or of another.
+
+    Args:
+        spaces: Of this host of a cluster.
+        prepared: The request.
+        scope: Its ASGI scope.
+        run: Executes it on a memory, and releases that.
+        forward: Passes it on to another host.
 
     Raises:
         SpaceNotFound: There is no such space.
+        LedElsewhere: The host that leads it cannot be reached.
         PointOutOfRange: It wants a version that has not been written.
         FieldRefused: ``Mnemic-Min-Version`` is no version.
-        StoreFailed, StoreBusy: The database does not answer.
+        MnemicError: What *run* raises.
     """
     wanted = _min_version(scope)
-    is_leader = cluster.leads(prepared.space)
-    if not is_leader and prepared.reads:
-        if await _has(spaces.readers, prepared.space, wanted, cluster.settings.min_version_s):
-            return spaces.readers, evolve(prepared, may_consolidate=False)
+    for _ in range(MOVES_MAX):
+        home = spaces.home_of(prepared.space)
+        try:
+            place = await _placed(home, prepared, wanted)
+            if not isinstance(place, Leader):
+                return await run(*place)
+        except MovedAway as moved:
+            if home is spaces:
+                await spaces.follow(prepared.space, moved)
+            else:
+                spaces.return_home(prepared.space)
+        else:
+            if not place.url or header(scope, FORWARDED.lower().encode()) is not None:
+                raise elsewhere(prepared.space, place)
+            assert home.cluster is not None  # noqa: S101 - as in _placed
+            if home.cluster.settings.elsewhere == "redirect":
+                return Answer(status=307, headers={"location": place.url + prepared.address})
+            return await forward(prepared, scope, place)
+    raise MovedAway(prepared.space, "")
+
+
+async def _placed(
+    spaces: Spaces, prepared: PreparedCall, wanted: int | None
+) -> tuple[PreparedCall, Hold] | Leader:
+    """Return the call to execute here and the space for it, or the host that leads the space."""
+    cluster, space = spaces.cluster, prepared.space
+    assert cluster is not None  # noqa: S101 - it takes part in a cluster while it is open
+    is_leader = cluster.leads(space)
+    if prepared.reads and not is_leader:
+        held = await _held(spaces.readers, space, wanted, cluster.settings.min_version_s)
+        if held is not None:
+            return evolve(prepared, may_consolidate=False), held
     if not is_leader:
-        leader = await to_thread.run_sync(cluster.leader, prepared.space)
+        leader = await to_thread.run_sync(cluster.leader, space)
         if leader.host != cluster.settings.id:
             return leader
-    if wanted is not None and not await _has(spaces, prepared.space, wanted, 0):
+    held = await _held(spaces, space, wanted, 0)
+    if held is None:
         raise PointOutOfRange(f"version {wanted} has not been written")
-    return spaces, prepared
+    return prepared, held
 
 
-async def sent_on(
-    forwarding: Forwarding,
-    cluster: ClusterHost,
-    prepared: PreparedCall,
-    scope: Any,
-    leader: Leader,
-    *,
-    timeout_s: float,
-) -> Answer | Pieces:
-    """Pass a request on to the leader, or send the client there.
+async def _held(spaces: Spaces, space: str, version: int | None, patience_s: float) -> Hold | None:
+    """Return a hold on *space* if it has *version* in time; None: not, or a standby lacks it.
 
     Raises:
-        LedElsewhere: It was passed on before, or the leader cannot be reached.
+        SpaceNotFound: There is no such space in the database itself.
     """
-    if not leader.url or header(scope, FORWARDED.lower().encode()) is not None:
-        raise elsewhere(prepared.space, leader)
-    if cluster.settings.elsewhere == "redirect":
-        return Answer(status=307, headers={"location": leader.url + prepared.address})
-    return await forwarding.answer(prepared, scope, leader, timeout_s=timeout_s)
-
-
-async def _has(spaces: Spaces, space: str, version: int | None, patience_s: float) -> bool:
-    """Return whether *spaces* have *space*, up to *version*, in time."""
     try:
         hold = await spaces.hold(space)
     except SpaceNotFound:
-        return False
-    with hold:
-        if version is None:
-            return True
-        return await to_thread.run_sync(_reaches, hold.memory, version, patience_s)
+        if spaces.cluster is None:
+            return None
+        raise
+    try:
+        if version is None or await to_thread.run_sync(_reaches, hold.memory, version, patience_s):
+            return hold
+    except BaseException:
+        hold.release()
+        raise
+    hold.release()
+    return None
 
 
 def _reaches(memory: SyncMemory, version: int, patience_s: float) -> bool:

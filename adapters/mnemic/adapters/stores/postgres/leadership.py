@@ -17,11 +17,11 @@ import psycopg
 from attrs import frozen
 
 from mnemic.adapters.cluster.leaders import Leader
-from mnemic.adapters.stores.addresses import ServerAddress
-from mnemic.adapters.stores.logs.staged_spaces import MARK
+from mnemic.adapters.stores.logs.staged_spaces import MARK, hidden
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.format import CLUSTER_STATEMENTS, filled
 from mnemic.kernel.errors import StoreFailed
+from mnemic.kernel.ports import Head
 
 _HAS_LEADERS = b"SELECT to_regclass(quote_ident(%b) || '.hosts') IS NOT NULL"
 _RENEW: Final = """INSERT INTO {schema}.hosts (id, url, until)
@@ -39,6 +39,20 @@ _LEAD: Final = """UPDATE {schema}.spaces s SET epoch = s.epoch + 1, leader = %b
 _LEADER: Final = """SELECT s.epoch, coalesce(s.leader, ''), coalesce(h.url, ''),
         coalesce(extract(epoch FROM h.until - now()), 0)::float8
     FROM {schema}.spaces s LEFT JOIN {schema}.hosts h ON h.id = s.leader WHERE s.name = %b"""
+_SEIZE: Final = """UPDATE {schema}.spaces SET epoch = epoch + 1, leader = %b
+    WHERE name = %b RETURNING epoch"""
+_MOVED_TO: Final = "SELECT address FROM {schema}.moved WHERE space = %b"
+_POINT_TO: Final = """INSERT INTO {schema}.moved VALUES (%b, %b)
+    ON CONFLICT (space) DO UPDATE SET address = excluded.address RETURNING space"""
+_MOVED: Final = "SELECT space FROM {schema}.moved"
+_MOVE: Final = """WITH
+    away AS (UPDATE {schema}.spaces SET name = %b, leader = NULL
+        WHERE name = %b AND version = %b AND digest = %b AND epoch = %b RETURNING id)
+    INSERT INTO {schema}.moved SELECT %b, %b FROM away
+    ON CONFLICT (space) DO UPDATE SET address = excluded.address RETURNING space"""
+_CONTINUE: Final = """UPDATE {schema}.spaces SET epoch = greatest(epoch, %b)
+    WHERE name = %b RETURNING id"""
+_CAME_BACK: Final = "DELETE FROM {schema}.moved WHERE space = %b RETURNING space"
 _HOSTS: Final = """SELECT h.id, h.url, extract(epoch FROM h.until - now())::float8,
         (SELECT count(*) FROM {schema}.spaces s WHERE s.leader = h.id)
     FROM {schema}.hosts h ORDER BY h.id"""
@@ -98,19 +112,19 @@ class Leadership:
     """Leases and epochs in the database of a store.
 
     Args:
-        address: Of the database.
+        datastore: Connections to the database, which whoever made them closes.
     """
 
-    def __init__(self, address: ServerAddress) -> None:
-        self._datastore = Datastore(address)
-        written = partial(filled, schema=address.schema)
+    def __init__(self, datastore: Datastore) -> None:
+        self._datastore = datastore
+        written = partial(filled, schema=datastore.schema)
         self._renew, self._end, self._forget = map(written, (_RENEW, _END, _FORGET))
         self._lead, self._leader = written(_LEAD), written(_LEADER)
         self._hosts, self._spaces = written(_HOSTS), written(_SPACES)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._datastore.close()
+        self._seize, self._move, self._came_back = map(written, (_SEIZE, _MOVE, _CAME_BACK))
+        self._point_to = written(_POINT_TO)
+        self._continue = written(_CONTINUE)
+        self._moved_to, self._moved = written(_MOVED_TO), written(_MOVED)
 
     def is_enabled(self) -> bool:
         """Return whether the store is prepared for hosts that lead its spaces."""
@@ -158,6 +172,48 @@ class Leadership:
         for epoch, host, url, left_s in self._datastore.rows(self._leader, (space,)):
             return Leader(epoch=epoch, host=host, url=url, left_s=left_s)
         return None
+
+    def seize(self, space: str, host: str) -> int | None:
+        """Make *host* the leader of *space*, whoever is; return its epoch, None: no such space.
+
+        If an answer is lost the epoch may rise by two, which does no harm.
+        """
+        rows = self._datastore.written(self._seize, (host, space))
+        return rows[0][0] if rows else None
+
+    def moved_to(self, space: str) -> str | None:
+        """Return the address of the database that holds *space* now; None: it was not moved."""
+        rows = self._datastore.rows(self._moved_to, (space,))
+        return rows[0][0] if rows else None
+
+    def point_to(self, space: str, address: str) -> None:
+        """Record that *space*, which is not here, is at *address* now."""
+        self._datastore.written(self._point_to, (space, address))
+
+    def moved(self) -> tuple[str, ...]:
+        """Return the names of the spaces that were moved away."""
+        return tuple(name for (name,) in self._datastore.rows(self._moved))
+
+    def move(self, space: str, address: str, *, head: Head, epoch: int) -> str | None:
+        """Record that *space* is at *address* now, if it ends at *head* in *epoch*.
+
+        Returns:
+            The name under which its remains are hidden; None: it does not end there any more.
+        """
+        name = f"{hidden(space)} moved at {head.version}"
+        values = (name, space, head.version, head.digest, epoch, space, address)
+        if self._datastore.written(self._move, values):
+            return name
+        # If a server hung up before it answered, the repeated statement finds it done.
+        return name if self.moved_to(space) == address else None
+
+    def continue_epoch(self, space: str, epoch: int) -> None:
+        """Begin no earlier epoch than *epoch* here: epochs of a space are never used twice."""
+        self._datastore.written(self._continue, (epoch, space))
+
+    def came_back(self, space: str) -> None:
+        """Forget that *space* was moved away from here."""
+        self._datastore.written(self._came_back, (space,))
 
     def hosts(self) -> tuple[HostRow, ...]:
         """Return all hosts, also those whose lease has ended, by id."""
