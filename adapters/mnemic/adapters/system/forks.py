@@ -11,6 +11,7 @@ called, so a fork waits for the imports that have begun and lets none begin.
 
 from __future__ import annotations
 
+import _imp
 import importlib
 import os
 import threading
@@ -105,8 +106,7 @@ IMPORT_MAX_S: Final = 5.0
 """A fork waits no longer for the imports of other threads."""
 _PAUSE_S: Final = 0.001
 
-# CPython has no public name for either. Where they are missing, a fork does not wait.
-_imp = importlib.import_module("_imp")
+# CPython has no public name for either lock.
 _locks = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
 _holds_imports: list[bool] = []
 
