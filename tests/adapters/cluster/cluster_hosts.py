@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -46,7 +47,7 @@ def hosts(
             for _ in range(count)
         ]
         for each in made:
-            until(lambda each=each: _serves(each))
+            until(partial(_serves, each))
         yield made
 
 

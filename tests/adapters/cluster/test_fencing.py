@@ -10,10 +10,10 @@ from contextlib import ExitStack, closing
 import pytest
 
 from mnemic.adapters.cluster.host import ClusterHost
-from mnemic.adapters.cluster.leaders import LedElsewhere
 from mnemic.adapters.cluster.settings import ClusterSettings
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.leaders import LedElsewhere
 from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.kernel.errors import SpaceNotFound
 from tests.adapters.stores.postgres import server as servers

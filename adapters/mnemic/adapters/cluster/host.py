@@ -10,8 +10,8 @@ import logging
 import time
 from threading import Event, Lock, Thread
 
-from mnemic.adapters.cluster.leaders import Leader, elsewhere
 from mnemic.adapters.cluster.settings import RENEWALS, ClusterSettings
+from mnemic.adapters.stores.leaders import Leader, elsewhere
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.faults import named
 from mnemic.adapters.stores.postgres.leadership import Leadership

@@ -22,11 +22,11 @@ import anyio
 from anyio import to_thread
 from attrs import define, evolve, field, frozen
 
-from mnemic.adapters.cluster.leaders import MovedAway
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.adapters.stores.leaders import MovedAway
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound
 from mnemic.kernel.ports import Store

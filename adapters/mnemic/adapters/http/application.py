@@ -15,7 +15,6 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.access import Keyring
-from mnemic.adapters.cluster.leaders import LedElsewhere
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.endpoints import (
     dispatch,
@@ -59,6 +58,7 @@ from mnemic.adapters.remote.transport_errors import (
     ShareExceeded,
     Stopping,
 )
+from mnemic.adapters.stores.leaders import LedElsewhere
 from mnemic.kernel.errors import InboxFull, MnemicError, StoreBusy, Unauthenticated
 
 EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")

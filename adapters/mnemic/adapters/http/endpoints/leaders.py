@@ -14,19 +14,18 @@ import orjson
 from anyio import to_thread
 from attrs import evolve
 
-from mnemic.adapters.cluster.leaders import Leader, MovedAway, elsewhere
 from mnemic.adapters.hosting import Hold, Spaces
+from mnemic.adapters.http.endpoints.prepared_call import PreparedCall
 from mnemic.adapters.http.messages.responses import Answer
 from mnemic.adapters.http.messages.streamed_responses import Pieces
 from mnemic.adapters.inprocess.operations.answer_version import version_of
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
+from mnemic.adapters.stores.leaders import Leader, MovedAway, elsewhere, moved_away
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SpaceNotFound
 
 if TYPE_CHECKING:
     import httpx
-
-    from mnemic.adapters.http.endpoints.dispatch import PreparedCall
 
 MIN_VERSION: Final = "Mnemic-Min-Version"
 FORWARDED: Final = "Mnemic-Forwarded"
@@ -138,7 +137,7 @@ async def answer(
             if home.cluster.settings.elsewhere == "redirect":
                 return Answer(status=307, headers={"location": place.url + prepared.address})
             return await forward(prepared, scope, place)
-    raise MovedAway(prepared.space, "")
+    raise moved_away(prepared.space, "")
 
 
 async def _placed(

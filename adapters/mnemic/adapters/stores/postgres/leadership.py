@@ -3,9 +3,9 @@
 A host has one row, which it renews; it leads spaces for as long as that row is current. Each change
 of a space's leader begins an epoch, kept in the space's head row. A host appends only in the epoch
 in which it became the leader, by the same statement that moves the head: so one that was replaced
-writes nothing, whatever it believes and however late it wakes. Times are those of the server, so
-clocks of hosts do not matter; and they decide only when a space may be taken over, never what may
-be written.
+writes nothing, even if it wakes late and believes to be the leader. Times are those of the server,
+so clocks of hosts do not matter; and they decide only when a space may be taken over, never what
+may be written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 import psycopg
 from attrs import frozen
 
-from mnemic.adapters.cluster.leaders import Leader
+from mnemic.adapters.stores.leaders import Leader
 from mnemic.adapters.stores.logs.staged_spaces import MARK, hidden
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.format import CLUSTER_STATEMENTS, filled
@@ -174,7 +174,9 @@ class Leadership:
         return None
 
     def seize(self, space: str, host: str) -> int | None:
-        """Make *host* the leader of *space*, whoever is; return its epoch, None: no such space.
+        """Make *host* the leader of *space* in place of any other; return its epoch.
+
+        Returns None if there is no such space.
 
         If an answer is lost the epoch may rise by two, which does no harm.
         """

@@ -16,7 +16,7 @@ import psycopg
 from eventsourcing.persistence import ConnectionPoolClosedError
 from eventsourcing.postgres import PostgresAggregateRecorder
 
-from mnemic.adapters.cluster.leaders import LedElsewhere
+from mnemic.adapters.stores.leaders import LedElsewhere
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import Entry, moved
 from mnemic.adapters.stores.postgres.connections import (

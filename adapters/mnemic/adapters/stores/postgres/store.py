@@ -10,8 +10,8 @@ from hashlib import sha256
 import psycopg
 from attrs import evolve
 
-from mnemic.adapters.cluster.leaders import Leads, LedElsewhere, MovedAway
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
+from mnemic.adapters.stores.leaders import Leads, LedElsewhere, moved_away
 from mnemic.adapters.stores.logs.append import Entry
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
@@ -146,7 +146,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
             address = self.leadership.moved_to(space) if self.leadership.is_enabled() else None
         if address is not None:
             self._logs.pop(space, None)  # should it come back, it has another number
-            raise MovedAway(space, address)
+            raise moved_away(space, address)
 
     def _found(self, space: str) -> int | None:
         """Return the number of *space*; None: there is none.

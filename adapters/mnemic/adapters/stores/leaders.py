@@ -25,9 +25,10 @@ class MovedAway(Unavailable):
     code = "moved-away"
     default_recovery = "Open the store at `address`, or ask any host of the cluster."
 
-    def __init__(self, space: str, address: str) -> None:
-        super().__init__(f"the space {space!r} was moved", space=space, address=address)
-        self.address = address
+    @property
+    def address(self) -> str:
+        """Of the database, as it was given to the move."""
+        return str(self.facts.get("address", ""))
 
 
 @frozen(kw_only=True)
@@ -58,6 +59,11 @@ class Leads(Protocol):
     def forget(self, space: str) -> None:
         """Drop what is remembered of *space*: an append in its epoch was refused."""
         ...
+
+
+def moved_away(space: str, address: str) -> MovedAway:
+    """Return the error for a space that is in another database now."""
+    return MovedAway(f"the space {space!r} was moved", space=space, address=address)
 
 
 def elsewhere(space: str, leader: Leader) -> LedElsewhere:
