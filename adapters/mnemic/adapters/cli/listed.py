@@ -68,6 +68,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     "Serve": {
         **_paths("serving.mcp", "mcp"),
         **_paths("serving.serve", "serve"),
+        **_paths("serving.cluster", "cluster move"),
         **_paths("serving.explore", "explore"),
         **_paths("serving.access", "token"),
     },

@@ -14,6 +14,7 @@ from mnemic.adapters.remote import transport_errors
 from mnemic.adapters.remote.documents import result_of
 from mnemic.adapters.remote.errors import error_of
 from mnemic.adapters.remote.operations import Operation
+from mnemic.adapters.stores import leaders
 from mnemic.kernel.errors import MnemicError, Unavailable
 
 PROBLEM: Final = "application/problem+json"
@@ -24,8 +25,8 @@ OF_OURS: Final = ("code", "detail", "recovery")
 SUCCESS: Final = range(200, 300)
 UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError)
 """The errors raised when a document of another form is decoded."""
-OF_THE_INTERFACE: Final = transport_errors.__name__
-"""Error classes are looked up by their code, so those of the transport must be imported here."""
+OF_THE_INTERFACE: Final = (transport_errors.__name__, leaders.__name__)
+"""Error classes are looked up by their code, so those of interfaces must be imported here."""
 
 
 @frozen(kw_only=True)

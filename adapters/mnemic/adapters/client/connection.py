@@ -16,6 +16,7 @@ import anyio
 from anyio import to_thread
 
 from mnemic.adapters.client.answers import Answer, Outcome, Silence, answered
+from mnemic.adapters.client.own_writes import OwnWrites
 from mnemic.adapters.client.requests import SSE, Request
 from mnemic.adapters.client.retries import pause_s
 from mnemic.adapters.client.server import Server
@@ -53,6 +54,7 @@ class Connection:
 
         self.server = server
         self._client = httpx.Client(transport=transport, **_settings(server))
+        self._own_writes = OwnWrites(is_on=server.read_your_writes)
         self._is_closed = False
 
     def close(self) -> None:
@@ -81,6 +83,7 @@ class Connection:
         tries = 0
         while True:
             outcome = self._try(request, progress, into)
+            self._own_writes.note(request, outcome)
             wait_s = pause_s(self.server, request, outcome, tries)
             tries += 1
             if wait_s is None:
@@ -140,7 +143,7 @@ class Connection:
     def _sent(self, request: Request) -> dict[str, Any]:
         if self._is_closed:
             raise Closed("the memory is closed")
-        return {**_sent(self.server, request), "content": request.body}
+        return {**_sent(self.server, request, self._own_writes), "content": request.body}
 
 
 class AsyncConnection:
@@ -152,6 +155,7 @@ class AsyncConnection:
 
         self.server = server
         self._client = httpx.AsyncClient(transport=transport, **_settings(server))
+        self._own_writes = OwnWrites(is_on=server.read_your_writes)
         self._is_closed = False
 
     async def close(self) -> None:
@@ -173,6 +177,7 @@ class AsyncConnection:
         tries = 0
         while True:
             outcome = await self._try(request, progress, into)
+            self._own_writes.note(request, outcome)
             wait_s = pause_s(self.server, request, outcome, tries)
             tries += 1
             if wait_s is None:
@@ -241,7 +246,7 @@ class AsyncConnection:
             raise Closed("the memory is closed")
         body = request.body
         content = _pieces(body) if isinstance(body, Packed) else body
-        return {**_sent(self.server, request), "content": content}
+        return {**_sent(self.server, request, self._own_writes), "content": content}
 
 
 async def _pieces(packed: Packed) -> AsyncGenerator[bytes]:
@@ -283,11 +288,11 @@ def _trusted() -> SSLContext:
     return httpx.create_ssl_context()
 
 
-def _sent(server: Server, request: Request) -> dict[str, Any]:
+def _sent(server: Server, request: Request, own_writes: OwnWrites) -> dict[str, Any]:
     return {
         "method": request.method,
         "url": server.address + request.target,
-        "headers": request.headers,
+        "headers": own_writes.headers(request),
         "timeout": max(server.timeout_s, request.silence_s),
     }
 

@@ -137,6 +137,7 @@ class Memory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
         timeout_s: float = TIMEOUT_S,
         retries: int = RETRIES,
         backoff_s: float = BACKOFF_S,
+        read_your_writes: bool = False,
         entropy: Entropy | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> Self:
@@ -145,7 +146,12 @@ class Memory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
         Arguments and errors as ``SyncMemory.open``.
         """
         server = server_at(
-            address, token=token, timeout_s=timeout_s, retries=retries, backoff_s=backoff_s
+            address,
+            token=token,
+            timeout_s=timeout_s,
+            retries=retries,
+            backoff_s=backoff_s,
+            read_your_writes=read_your_writes,
         )
         client_session = ClientSession(
             server, space_named(space), entropy or SystemEntropy(), session=session

@@ -48,6 +48,8 @@ class Server:
     """How often a request that may be repeated is sent again."""
     backoff_s: float = BACKOFF_S
     """The first pause; each later one is twice the one before."""
+    read_your_writes: bool = False
+    """Whether each answer must be of the last version seen of its space, at least."""
 
     @property
     def is_loopback(self) -> bool:
@@ -72,6 +74,7 @@ def server_at(
     timeout_s: float = TIMEOUT_S,
     retries: int = RETRIES,
     backoff_s: float = BACKOFF_S,
+    read_your_writes: bool = False,
 ) -> Server:
     """Return checked settings of a server; nothing is sent.
 
@@ -81,6 +84,7 @@ def server_at(
         timeout_s: In seconds. Range: (0, 86400].
         retries: Range: [0, 100].
         backoff_s: In seconds. Range: [0, 86400].
+        read_your_writes: Whether each answer must be of the last version seen of its space.
 
     Raises:
         FieldRefused: One of them is invalid.
@@ -98,6 +102,7 @@ def server_at(
         timeout_s=timeout_s,
         retries=retries,
         backoff_s=backoff_s,
+        read_your_writes=read_your_writes,
     )
 
 

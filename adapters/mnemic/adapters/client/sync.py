@@ -113,6 +113,7 @@ class SyncMemory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
         timeout_s: float = TIMEOUT_S,
         retries: int = RETRIES,
         backoff_s: float = BACKOFF_S,
+        read_your_writes: bool = False,
         entropy: Entropy | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> Self:
@@ -132,6 +133,8 @@ class SyncMemory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
                 reads, or carries a command id. Range: [0, 100].
             backoff_s: The first pause before a retry, in seconds; each later one is twice the one
                 before, up to 10.
+            read_your_writes: Whether each answer must be of the last version of the space that this
+                client has seen, whichever host of a cluster gives it.
             entropy: Source of random command ids; None: the system.
             transport: Another transport for requests, such as one with your own certificates.
 
@@ -140,7 +143,12 @@ class SyncMemory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
             Unavailable: The extra ``http`` is not installed.
         """
         server = server_at(
-            address, token=token, timeout_s=timeout_s, retries=retries, backoff_s=backoff_s
+            address,
+            token=token,
+            timeout_s=timeout_s,
+            retries=retries,
+            backoff_s=backoff_s,
+            read_your_writes=read_your_writes,
         )
         client_session = ClientSession(
             server, space_named(space), entropy or SystemEntropy(), session=session

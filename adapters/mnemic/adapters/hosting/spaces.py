@@ -11,26 +11,31 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from anyio import to_thread
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.adapters.stores.leaders import MovedAway
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
 from mnemic.kernel.validation import checked_name
+
+if TYPE_CHECKING:
+    from mnemic.adapters.cluster.host import ClusterHost
+    from mnemic.adapters.cluster.settings import ClusterSettings
 
 OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
@@ -107,6 +112,8 @@ class Spaces:
         open_max: Spaces that stay open while no caller uses them. Range: >= 1.
         keys: The file of keys that encrypt the texts of a store given as an address; None: they
             are not encrypted.
+        cluster: How this host takes part in a cluster, which needs a store on a server; None: it
+            serves the store alone.
         opening: Other arguments of ``SyncMemory.open``: embedder, analyst, retriever and so on.
             The embedder and the analyst are shared by all spaces.
     """
@@ -117,8 +124,22 @@ class Spaces:
         *,
         open_max: int = OPEN_MAX,
         keys: Path | None = None,
+        cluster: ClusterSettings | None = None,
         **opening: Any,
     ) -> None:
+        self._cluster_settings = cluster
+        self.cluster: ClusterHost | None = None
+        """This host of a cluster, while the spaces are open; None: there is no cluster."""
+        self.readers: Spaces = self
+        """The spaces that answer reads of what another host leads."""
+        self._is_followed = False
+        """Whether these are spaces that were moved away from others, which follow no further."""
+        self._elsewhere: dict[str, Spaces] = {}
+        """Spaces of other databases, by address."""
+        self._moved: dict[str, str] = {}
+        """The addresses of spaces that were moved, as far as it was noticed."""
+        self._left: list[_Slot] = []
+        """Slots of spaces that were moved away while they were open here."""
         self._given = store
         self._keys = keys
         self._store: Store | None = None
@@ -147,7 +168,30 @@ class Spaces:
         self._store = await to_thread.run_sync(
             partial(_opened, self._given, self._keys, self._opening)
         )
+        if self._cluster_settings is not None:
+            try:
+                await self._join(self._cluster_settings)
+            except BaseException:
+                await self.close()
+                raise
         return self
+
+    async def _join(self, settings: ClusterSettings) -> None:
+        """Take part in a cluster.
+
+        Raises:
+            FieldRefused: The store is not on a server.
+            StoreFailed, StoreBusy: See ``ClusterHost``.
+        """
+        from mnemic.adapters.cluster.host import joined
+
+        self.cluster = await to_thread.run_sync(joined, self._open_store(), settings)
+        if settings.read_from is not None:
+            reading = {**self._opening, "read_only": True}
+            readers = Spaces(
+                settings.read_from, open_max=self._open_max, keys=self._keys, **reading
+            )
+            self.readers = await readers.__aenter__()
 
     async def __aexit__(
         self,
@@ -165,8 +209,10 @@ class Spaces:
 
     async def names(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
-        found: tuple[str, ...] = await to_thread.run_sync(self._open_store().spaces)
-        return tuple(name for name in found if name not in self._reserved)
+        found = set(await to_thread.run_sync(self._open_store().spaces))
+        if self.cluster is not None:
+            found.update(await to_thread.run_sync(self.cluster.moved))
+        return tuple(sorted(found - self._reserved))
 
     async def check(self) -> None:
         """Check that the store can be read, and that there is space to write on its disk.
@@ -244,7 +290,50 @@ class Spaces:
             Closed: The host is closed.
             LogCorrupt, StoreFailed, EmbedderMismatch: It cannot be opened.
         """
-        return await self._hold(space, making=False)
+        home = self.home_of(space)
+        if home is not self:
+            return await home.hold(space)
+        try:
+            return await self._hold(space, making=False)
+        except MovedAway as moved:
+            return await (await self.follow(space, moved)).hold(space)
+
+    def home_of(self, space: str) -> Spaces:
+        """Return the spaces of the database that holds *space*, as far as it was noticed."""
+        address = self._moved.get(space)
+        return self if address is None else self._elsewhere[address]
+
+    def return_home(self, space: str) -> None:
+        """Look for *space* here again: it is not any more where it was moved to."""
+        self._moved.pop(space, None)
+
+    async def follow(self, space: str, moved: MovedAway) -> Spaces:
+        """Return the spaces of the database that *space* was moved to.
+
+        Raises:
+            MovedAway: This is no host of a cluster, or the space is being moved once more.
+            StoreFailed, StoreBusy, NotAStore: That database does not answer.
+        """
+        if self._cluster_settings is None or self._is_followed:
+            raise moved
+        if moved.address not in self._elsewhere:
+            settings = evolve(self._cluster_settings, read_from=None)
+            other = Spaces(
+                moved.address,
+                open_max=self._open_max,
+                keys=self._keys,
+                cluster=settings,
+                **self._opening,
+            )
+            other._is_followed = True
+            self._elsewhere[moved.address] = await other.__aenter__()
+        self._moved[space] = moved.address
+        if self.cluster is not None:
+            self.cluster.forget(space)
+        slot = self._slots.pop(space, None)
+        if slot is not None:
+            self._left.append(slot)
+        return self._elsewhere[moved.address]
 
     @asynccontextmanager
     async def session_handle(
@@ -285,10 +374,16 @@ class Spaces:
         store, self._store = self._store, None
         if store is None:
             return
-        for slot in list(self._slots.values()):
+        for other in (self.readers, *self._elsewhere.values()):
+            if other is not self:
+                await other.close()
+        for slot in [*self._slots.values(), *self._left]:
             async with slot.lock:
                 await _close(slot)
+        self._left.clear()
         self._slots.clear()
+        if self.cluster is not None:
+            await to_thread.run_sync(self.cluster.close)
         if store is not self._given:
             await to_thread.run_sync(store.close)
 
@@ -330,6 +425,9 @@ class Spaces:
             async with slot.lock:
                 if not slot.callers:
                     await _close(slot)
+        for slot in [each for each in self._left if not each.callers]:
+            self._left.remove(slot)
+            await _close(slot)
         self._slots = {
             name: slot
             for name, slot in self._slots.items()
@@ -356,6 +454,8 @@ def _opened(given: Address | Store, keys: Path | None, opening: dict[str, Any]) 
 
 def _open_space(store: Store, space: str, making: bool, opening: dict[str, Any]) -> SyncMemory:  # noqa: FBT001 - called once
     if not making and space not in store.spaces():
+        with suppress(SpaceNotFound):
+            store.log(space, create=False)  # raises another error if it was moved away
         raise _missing(space)
     return SyncMemory.open(store, space=space, **opening)
 

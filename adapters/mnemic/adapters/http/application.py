@@ -28,6 +28,7 @@ from mnemic.adapters.http.endpoints import (
     spaces as space_endpoints,
 )
 from mnemic.adapters.http.endpoints.dispatch import Dispatcher
+from mnemic.adapters.http.endpoints.leaders import Forwarding
 from mnemic.adapters.http.endpoints.log_watchers import Watches
 from mnemic.adapters.http.endpoints.metrics import Metrics
 from mnemic.adapters.http.endpoints.worker_threads import Workers
@@ -57,6 +58,7 @@ from mnemic.adapters.remote.transport_errors import (
     ShareExceeded,
     Stopping,
 )
+from mnemic.adapters.stores.leaders import LedElsewhere
 from mnemic.kernel.errors import InboxFull, MnemicError, StoreBusy, Unauthenticated
 
 EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")
@@ -68,6 +70,7 @@ TAKEN = (
     "If-Match",
     "If-None-Match",
     "Last-Event-ID",
+    "Mnemic-Min-Version",
     "Mnemic-Session",
     "X-Request-Id",
 )
@@ -110,6 +113,7 @@ def application(
         stopping=stopping,
         watches=Watches(settings.streams_max, stopping),
         arriving=Shares(total=settings.threads + settings.waiting_max, what="requests"),
+        forwarding=Forwarding(),
     )
     counted = Metrics(dispatcher)
     handlers: list[ControllerRouterHandler] = [
@@ -156,6 +160,7 @@ def _working(dispatcher: Dispatcher) -> During:
         try:
             yield
         finally:
+            await dispatcher.forwarding.close()
             if not await dispatcher.workers.close(dispatcher.settings.grace_s):
                 LOG.warning(
                     "%d operations still run; they end at their next step", dispatcher.workers.busy
@@ -235,7 +240,15 @@ def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str
             return {"accept-encoding": "identity", "connection": "close"}  # the body is not read
         case BodyTooLarge() | RequestTooSlow():
             return {"connection": "close"}  # the rest of the body is not read
-        case Overloaded() | ShareExceeded() | InboxFull() | Overdue() | Stopping() | StoreBusy():
+        case (
+            Overloaded()
+            | ShareExceeded()
+            | InboxFull()
+            | Overdue()
+            | Stopping()
+            | StoreBusy()
+            | LedElsewhere()
+        ):
             return {"retry-after": str(settings.retry_after_s)}
         case _:
             return {}

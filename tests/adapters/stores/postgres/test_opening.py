@@ -141,10 +141,10 @@ def test_a_schema_of_another_program_is_left_unchanged(
 
 def test_a_store_of_a_later_release_is_refused(address: str, edit: Edit) -> None:
     PostgresStore(address).close()
-    edit("UPDATE format SET version = 2")
+    edit("UPDATE format SET version = 3")
     with pytest.raises(StoreTooNew) as caught:
         PostgresStore(address)
-    assert caught.value.facts["format"] == 2
+    assert caught.value.facts["format"] == 3
 
 
 def test_missing_tables_are_reported(store: PostgresStore, edit: Edit) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import uuid4
 
 from cyclopts import Parameter
 from rich.text import Text
@@ -21,10 +22,11 @@ from mnemic.adapters.cli.invocation.context import (
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.extras import pip_install
 from mnemic.adapters.tokens import counter_named
-from mnemic.kernel.errors import Unavailable
+from mnemic.kernel.errors import FieldRefused, Unavailable
 
 if TYPE_CHECKING:
     from mnemic.adapters.access import Keyring
+    from mnemic.adapters.cluster.settings import ClusterSettings
     from mnemic.adapters.hosting import Spaces
 
 NEEDED = ("litestar", "uvicorn", "httptools")
@@ -45,6 +47,10 @@ def serve(
     tools: Literal["core", "all"] = "core",
     make: Flag = False,
     workers: int | Literal["auto"] = 1,
+    cluster: str | None = None,
+    elsewhere: Literal["forward", "redirect"] = "forward",
+    read_from: str | None = None,
+    lease: float = 5.0,
     telemetry: Flag = False,
     quiet: Flag = False,
     run: Run,
@@ -76,6 +82,15 @@ def serve(
             it is asked for, so memory grows with them, and applies the limits of a server
             separately. One that dies or whose interpreter hangs is replaced. Agents under /mcp get
             no protocol session.
+        cluster: Serve as one of several hosts of a store on a server, each of which leads the
+            spaces that it writes; the URL at which the others reach this one, like
+            http://one.example:8377. Give all hosts the same tokens.
+        elsewhere: What becomes of a write to a space that another host leads: it is passed on, or
+            the client is sent there (307).
+        read_from: Address of a hot standby of the database, which answers reads of spaces that
+            other hosts lead.
+        lease: Seconds after which another host takes over from one that is not heard of. Range:
+            >= 0.5.
         telemetry: Send a trace of each request to where the variables OTEL_* say; it contains no
             text of a memory. It needs the extra telemetry.
         quiet: Log no requests.
@@ -101,6 +116,7 @@ def serve(
     count = _processors() if workers == "auto" else workers
     check_count(count)
     server.check_reach(keyring, settings)
+    part = _part(cluster, elsewhere=elsewhere, read_from=read_from, lease_s=lease)
     if not make:
         check_meant(run.path)
     log = partial(log_to_stderr, quiet=quiet, several=count > 1)
@@ -111,7 +127,13 @@ def serve(
             f"no client has access yet: there is no token in {keyring.path}. Create one with "
             "`mnemic token create NAME --write SPACE`; it takes effect at once."
         )
-    spaces = spaces_of(run, read_only=read_only)
+    if part is not None and read_only:
+        raise FieldRefused(
+            "a host of a cluster leads spaces, so it is not read-only",
+            recovery="Leave out --cluster: any host may read the database.",
+            field="read_only",
+        )
+    spaces = spaces_of(run, read_only=read_only, cluster=part)
     server.run(
         spaces,
         keyring,
@@ -147,7 +169,37 @@ def _begin(run: Invocation, *, read_only: bool) -> None:
             pass
 
 
-def spaces_of(run: Invocation, *, read_only: bool) -> Spaces:
+def _part(
+    url: str | None,
+    *,
+    elsewhere: Literal["forward", "redirect"],
+    read_from: str | None,
+    lease_s: float,
+) -> ClusterSettings | None:
+    """Return how this host takes part in a cluster; None: it does not.
+
+    Raises:
+        FieldRefused: The URL or the lease is invalid.
+    """
+    if url is None:
+        return None
+    from mnemic.adapters.client.server import server_at
+    from mnemic.adapters.cluster.settings import LEASE_MIN_S, ClusterSettings
+
+    if not lease_s >= LEASE_MIN_S:
+        raise FieldRefused(f"a lease lasts at least {LEASE_MIN_S} s, got {lease_s}", field="lease")
+    return ClusterSettings(
+        id=f"{url}#{uuid4().hex[:8]}",
+        url=server_at(url, token="").address,
+        lease_s=lease_s,
+        elsewhere=elsewhere,
+        read_from=read_from,
+    )
+
+
+def spaces_of(
+    run: Invocation, *, read_only: bool, cluster: ClusterSettings | None = None
+) -> Spaces:
     """Return the spaces of the store, to be served."""
     from mnemic.adapters.embedders.shipped import embedder_named
     from mnemic.adapters.hosting import Spaces
@@ -158,6 +210,7 @@ def spaces_of(run: Invocation, *, read_only: bool) -> Spaces:
     return Spaces(
         run.path,
         keys=run.keys,
+        cluster=cluster,
         tokens=counter_named(run.counter),
         retriever=_retriever(run),
         **opening,

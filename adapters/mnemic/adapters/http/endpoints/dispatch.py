@@ -10,9 +10,10 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http.endpoints import progress
+from mnemic.adapters.hosting import Hold, Spaces
+from mnemic.adapters.http.endpoints import leaders, progress
 from mnemic.adapters.http.endpoints.log_watchers import Watches
+from mnemic.adapters.http.endpoints.prepared_call import PreparedCall
 from mnemic.adapters.http.endpoints.worker_threads import Workers
 from mnemic.adapters.http.messages import requests
 from mnemic.adapters.http.messages.requests import Tags
@@ -47,9 +48,6 @@ from mnemic.kernel.validation import checked_name
 
 UNRECORDED = "A recall that is not recorded needs no more than read: give record=false."
 """Advice for a caller with the scope read who requests a recall."""
-MOVING = frozenset({"ask_again", "checkpoints", "diff", "frontier", "status"})
-"""Operations whose results may differ at the same version: they depend on the time, or on files
-other than the log. Their ETag gives the version of the log, not that the result is unchanged."""
 NOWHERE = -1
 """A version that no log has, for a condition whose tags match no version."""
 _VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -69,52 +67,8 @@ class Dispatcher:
     """The followers of each log."""
     arriving: Shares
     """Requests whose bodies are being received."""
-
-
-@frozen(kw_only=True)
-class PreparedCall:
-    """A parsed and authorized request: everything that a worker thread needs for it."""
-
-    route: Route
-    call: Call
-    caller: Caller
-    space: str
-    address: str
-    """Path and query, as they were sent."""
-    may_consolidate: bool = False
-    """Whether pending work may be consolidated before a read: this requires a server that accepts
-    writes, a caller with the scope write, and a method that may write."""
-    session: str | None = None
-    if_match: Tags | None = None
-    if_none_match: Tags | None = None
-
-    @property
-    def reads(self) -> bool:
-        """Whether it writes nothing."""
-        return self.call.scope == "read"
-
-    @property
-    def consolidates_first(self) -> bool:
-        """Whether pending work is consolidated first, as a read does in the process.
-
-        A condition refers to the log as it is, and would not hold after that.
-        """
-        return self.may_consolidate and self.if_match is None and self.if_none_match is None
-
-    @property
-    def is_get(self) -> bool:
-        """Whether the response may be in a cache."""
-        return self.route.method == "GET"
-
-    def is_unchanged(self, tag: str) -> bool:
-        """Return whether the client has this response already: a log with this tag has no other.
-
-        Results that change without the log are always sent again, and so are all results in a
-        session, in which active time and decay advance.
-        """
-        moves = self.session is not None or self.route.operation.name in MOVING
-        condition = self.if_none_match if self.is_get and not moves else None
-        return condition is not None and condition.match(tag)
+    forwarding: leaders.Forwarding
+    """Passes requests on to other hosts of a cluster."""
 
 
 async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer | Pieces:
@@ -132,29 +86,58 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
     if not caller.sees(space):
         raise unseen(space)
     dispatcher.workers.check_share(caller.client)  # before the body is read
+    if dispatcher.spaces.cluster is not None:
+        prepared = await arrived(dispatcher, route, caller, request, space=space)
+        try:
+            return await leaders.answer(
+                dispatcher.spaces,
+                prepared,
+                request.scope,
+                run=partial(_run, dispatcher, request),
+                forward=partial(
+                    dispatcher.forwarding.answer,
+                    timeout_s=_timeout_s(dispatcher.settings, route),
+                ),
+            )
+        except SpaceNotFound:
+            raise unseen(space) from None
     try:
         hold = await dispatcher.spaces.hold(space)
     except SpaceNotFound:
         raise unseen(space) from None
     try:
-        with dispatcher.arriving.using(caller.client):
-            prepared = await prepare(dispatcher, route, caller, request, space=space)
-        timeout_s = _timeout_s(dispatcher.settings, route)
+        prepared = await arrived(dispatcher, route, caller, request, space=space)
     except BaseException:
         hold.release()
         raise
+    return await _run(dispatcher, request, prepared, hold)
+
+
+async def _run(
+    dispatcher: Dispatcher, request: Asked, prepared: PreparedCall, hold: Hold
+) -> Answer | Pieces:
+    """Return the response to a request that this process executes; *hold* is released."""
+    timeout_s = _timeout_s(dispatcher.settings, prepared.route)
 
     async def work(report: Progress | None) -> Answer:
         executing = partial(executed, hold.memory, prepared, report)
         return await dispatcher.workers.run(
-            executing, timeout_s=timeout_s, done=hold.release, client=caller.client
+            executing, timeout_s=timeout_s, done=hold.release, client=prepared.caller.client
         )
 
-    if route.operation.long and requests.wants_stream(request.scope):
+    if prepared.route.operation.long and requests.wants_stream(request.scope):
         return await progress.reported(
             work, request=request.scope, heartbeat_s=dispatcher.settings.heartbeat_s
         )
     return await work(None)
+
+
+async def arrived(
+    dispatcher: Dispatcher, route: Route, caller: Caller, request: Asked, *, space: str
+) -> PreparedCall:
+    """Receive and prepare a request, within the share of its client; see ``prepare``."""
+    with dispatcher.arriving.using(caller.client):
+        return await prepare(dispatcher, route, caller, request, space=space)
 
 
 async def prepare(

@@ -196,11 +196,15 @@ class RecordedLog(ABC):
             erase=erase,
             erase_all=erase_all,
         )
-        with self._named():
-            self._recorder.insert_entry(self._number, entry)
+        self._insert(entry)
         self._tip = entry.after
         self._appended(entry)
         return entry.after
+
+    def _insert(self, entry: Entry) -> None:
+        """Write *entry* in one transaction, or nothing of it."""
+        with self._named():
+            self._recorder.insert_entry(self._number, entry)
 
     def command(self, command_id: str) -> CommandRow | None:
         """Return the remembered command with this id."""

@@ -16,7 +16,9 @@ from mnemic.kernel.errors import NotAStore, StoreFailed, StoreTooNew
 
 APPLICATION = "mnemic"
 FORMAT_VERSION = 1
-"""Increased by every change of the tables or of stored bytes."""
+"""That of a new schema. Increased by every change of the tables or of stored bytes."""
+FORMAT_OF_CLUSTERS = 2
+"""That of a schema that several hosts lead spaces of, see ``leadership``; the newest known."""
 SERVER_MIN = 130000
 """The oldest maintained server at the time of writing is 14; 13 has all features we use."""
 
@@ -49,6 +51,19 @@ STATEMENTS = (
     "INSERT INTO {schema}.format VALUES ({application}, {version})",
 )
 """Statements that initialise an empty schema, after the library's own table."""
+
+CLUSTER_STATEMENTS: tuple[LiteralString, ...] = (
+    """ALTER TABLE {schema}.spaces
+        ADD COLUMN IF NOT EXISTS epoch bigint NOT NULL DEFAULT 0,
+        ADD COLUMN IF NOT EXISTS leader text""",
+    """CREATE TABLE IF NOT EXISTS {schema}.hosts (
+        id text PRIMARY KEY,
+        url text NOT NULL,
+        until timestamptz NOT NULL)""",
+    "CREATE TABLE IF NOT EXISTS {schema}.moved (space text PRIMARY KEY, address text NOT NULL)",
+    "UPDATE {schema}.format SET version = 2 WHERE version < 2",
+)
+"""Statements that prepare a schema for hosts that lead its spaces. Repeating them does nothing."""
 
 HAS_VECTOR_TABLES = b"""SELECT to_regclass(quote_ident(%b) || '.vector_heads') IS NOT NULL"""
 DROP_VECTOR_TABLES: tuple[LiteralString, ...] = (
@@ -115,10 +130,10 @@ def _is_foreign_or_known(datastore: Datastore, address: ServerAddress) -> bool:
     if len(rows) != 1 or rows[0][0] != APPLICATION:
         raise _foreign(address)
     version: int = rows[0][1]
-    if version > FORMAT_VERSION:
+    if version > FORMAT_OF_CLUSTERS:
         raise StoreTooNew(
             f"{address.shown} has format {version}; this release knows formats up to "
-            f"{FORMAT_VERSION}",
+            f"{FORMAT_OF_CLUSTERS}",
             recovery="Install a newer release of mnemic to open this store.",
             path=address.shown,
             format=version,

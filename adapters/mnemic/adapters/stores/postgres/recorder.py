@@ -16,6 +16,7 @@ import psycopg
 from eventsourcing.persistence import ConnectionPoolClosedError
 from eventsourcing.postgres import PostgresAggregateRecorder
 
+from mnemic.adapters.stores.leaders import LedElsewhere
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import Entry, moved
 from mnemic.adapters.stores.postgres.connections import (
@@ -60,9 +61,11 @@ _COUNT_PAYLOADS = """SELECT count(*) FROM {schema}.payloads
     WHERE space = %b AND version <= %b"""
 _SELECT_COMMAND = """SELECT id, request, first, last FROM {schema}.commands
     WHERE space = %b AND id = %b"""
-_INSERT_ENTRY = """WITH
+_MOVED = """WITH
     moved AS (UPDATE {schema}.spaces SET version = %b, digest = %b
-        WHERE id = %b AND version = %b AND digest = %b RETURNING id),
+        WHERE id = %b AND version = %b AND digest = %b RETURNING id),"""
+_MOVED_IN_EPOCH = _MOVED.replace("digest = %b RETURNING", "digest = %b AND epoch = %b RETURNING")
+_INSERT_ENTRY = """
     events AS (INSERT INTO {schema}.stored_events
         SELECT moved.id::text, new.*
         FROM moved, unnest(%b::bigint[], %b::text[], %b::bytea[]) AS new),
@@ -104,7 +107,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
         self._select_payloads = written(_SELECT_PAYLOADS)
         self._count_payloads = written(_COUNT_PAYLOADS)
         self._select_command = written(_SELECT_COMMAND)
-        self._insert_entry = written(_INSERT_ENTRY)
+        self._insert_entry = written(_MOVED + _INSERT_ENTRY)
+        self._insert_in_epoch = written(_MOVED_IN_EPOCH + _INSERT_ENTRY)
         self._erased_all = written(_ERASED_ALL)
         self._erased_owned = written(_ERASED_OWNED)
         self._was_moved = written(_WAS_MOVED)
@@ -143,10 +147,16 @@ class SpaceRecorder(PostgresAggregateRecorder):
         values = (GENESIS_DIGEST, space, name, head.version, head.digest)
         self.datastore.written(self._clear, values, more_s=THROUGHOUT_S)
 
-    def insert_entry(self, space: int, entry: Entry) -> None:
+    def insert_entry(self, space: int, entry: Entry, epoch: int | None = None) -> None:
         """Write *entry* in one transaction, or nothing of it.
 
+        Args:
+            space: The number of the space.
+            entry: What is written.
+            epoch: That in which it may be written alone; None: any.
+
         Raises:
+            LedElsewhere: Another host has begun an epoch since.
             VersionConflict, HistoryReplaced: If the log does not end at ``entry.before``.
             CommandIdReused: If a command is remembered already.
             LogCorrupt: If a record stands where the log should end.
@@ -158,7 +168,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         generation = self.datastore.generation
         while True:
             try:
-                self._send(space, entry)
+                self._send(space, entry, epoch)
             except Lost as error:
                 lost = error
                 if attempts.are_over(lost):
@@ -200,31 +210,34 @@ class SpaceRecorder(PostgresAggregateRecorder):
             raise self._in_doubt(error) from error
         self._confirmed[space] = generation, version
 
-    def _send(self, space: int, entry: Entry) -> None:
+    def _send(self, space: int, entry: Entry, epoch: int | None) -> None:
         try:
-            was_moved = self._is_moved(space, entry)
+            was_moved = self._is_moved(space, entry, epoch)
         except psycopg.errors.UniqueViolation as error:
             raise _taken(error, entry) from error
         if not was_moved:
             found = self._head_row(space)
+            if epoch is not None and found is not None and Head(*found) == entry.before:
+                raise LedElsewhere("another host has begun to lead the space", epoch=epoch)
             raise moved(entry.before, Head(*found) if found else None)
 
-    def _is_moved(self, space: int, entry: Entry) -> bool:
-        """Write *entry*; return whether the log ended where it should."""
+    def _is_moved(self, space: int, entry: Entry, epoch: int | None) -> bool:
+        """Write *entry*; return whether log and epoch were where they should be."""
         with self.datastore.lent() as connection:
-            return bool(asked(connection, *self._written(space, entry)))
+            return bool(asked(connection, *self._written(space, entry, epoch)))
 
-    def _written(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
+    def _written(self, space: int, entry: Entry, epoch: int | None) -> tuple[bytes, list[object]]:
         """Return the statement that writes *entry*, and its values."""
         before, after = entry.before, entry.after
         values: list[object] = [after.version, after.digest, space, before.version, before.digest]
+        values += [] if epoch is None else [epoch]
         values += _columns([(e.originator_version, e.topic, e.state) for e in entry.stored], 3)
         # The statement cannot delete what it inserts: payloads to be erased at once are left out.
         kept = () if entry.erase_all else entry.payloads
         gone = frozenset(entry.erase)
         values += _columns([_stored(each) for each in kept if gone.isdisjoint(each.owners)], 7)
         values += _columns([(c.id, c.request, c.first, c.last) for c in entry.commands], 4)
-        statement = self._insert_entry
+        statement = self._insert_entry if epoch is None else self._insert_in_epoch
         if entry.erase_all:
             statement += self._erased_all
         elif entry.erase:

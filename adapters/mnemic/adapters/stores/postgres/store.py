@@ -11,12 +11,15 @@ import psycopg
 from attrs import evolve
 
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
+from mnemic.adapters.stores.leaders import Leads, LedElsewhere, moved_away
 from mnemic.adapters.stores.logs.append import Entry
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
+from mnemic.adapters.stores.logs.staged_spaces import is_hidden
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
 from mnemic.adapters.stores.postgres.faults import named
+from mnemic.adapters.stores.postgres.leadership import Leadership
 from mnemic.adapters.stores.postgres.lost_rows import lost_row, orphans
 from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.write_lock import WriteLock
@@ -78,6 +81,12 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         # A channel of its own for each schema, for names of any length.
         self.channel = "mnemic_" + sha256(self.address.schema.encode()).hexdigest()[:16]
         self.notices = Notices(self.recorder.datastore, self.channel)
+        self.leads: Leads | None = None
+        """In which epochs it may write. None: in any, as a process that is no host of a cluster."""
+        self.is_followed = True
+        """Whether spaces that were moved away are refused, rather than made anew here."""
+        self.leadership = Leadership(self.recorder.datastore)
+        """Leases, epochs and moves, of a store that serves a cluster."""
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"
@@ -125,12 +134,28 @@ class PostgresStore(RecordedStore["PostgresLog"]):
     def _tidy(self) -> None:
         self.vacuum()
 
+    def check_not_moved(self, space: str) -> None:
+        """Refuse a space that is in another database now.
+
+        Raises:
+            MovedAway: With its address.
+        """
+        if not self.is_followed:
+            return
+        with named(self.address):
+            address = self.leadership.moved_to(space) if self.leadership.is_enabled() else None
+        if address is not None:
+            self._logs.pop(space, None)  # should it come back, it has another number
+            raise moved_away(space, address)
+
     def _found(self, space: str) -> int | None:
         """Return the number of *space*; None: there is none.
 
         Raises:
             LogCorrupt: There are events of a space whose row is gone: it may be this one.
+            MovedAway: It is in another database now.
         """
+        self.check_not_moved(space)
         number = super()._found(space)
         if number is None:
             self._check_rows()
@@ -229,6 +254,28 @@ class PostgresLog(RecordedLog):
             is_new = self._store.recorder.confirm(self._number, head.version)
         if is_new:  # perhaps on a server that has taken over without the last events
             self._check_holds(head)
+
+    def head(self) -> Head:
+        """Return where the log ends now, other writers' events included.
+
+        Raises:
+            MovedAway: It was moved to another database.
+        """
+        head = super().head()
+        if head.version < 0:  # it is new, or its remains were destroyed
+            self._store.check_not_moved(self._name)
+        return head
+
+    def _insert(self, entry: Entry) -> None:
+        leads = None if is_hidden(self.name) else self._store.leads
+        epoch = None if leads is None else leads.epoch_of(self.name)
+        try:
+            with self._named():
+                self._store.recorder.insert_entry(self._number, entry, epoch)
+        except LedElsewhere:
+            if leads is not None:
+                leads.forget(self.name)
+            raise
 
     def _named(self) -> AbstractContextManager[None]:
         return named(self._store.address)

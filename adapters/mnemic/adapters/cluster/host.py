@@ -1,0 +1,166 @@
+"""One host of a cluster: its lease, and the spaces that it leads.
+
+What is remembered here saves asking the database. Nothing that is written depends on it being
+right: appends are fenced by epoch, see ``stores.postgres.leadership``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from threading import Event, Lock, Thread
+
+from mnemic.adapters.cluster.settings import RENEWALS, ClusterSettings
+from mnemic.adapters.stores.leaders import Leader, elsewhere
+from mnemic.adapters.stores.postgres.connections import Datastore
+from mnemic.adapters.stores.postgres.faults import named
+from mnemic.adapters.stores.postgres.leadership import Leadership
+from mnemic.adapters.stores.postgres.store import PostgresStore
+from mnemic.kernel.errors import FieldRefused, MnemicError, SpaceNotFound
+from mnemic.kernel.ports import Store
+
+LOG = logging.getLogger("mnemic.cluster")
+
+
+class ClusterHost:
+    """Renews the lease of this host on a thread of its own, and leads spaces when they are written.
+
+    Args:
+        store: Open to write; its appends are fenced from now on.
+        settings: Of this host.
+
+    Raises:
+        StoreFailed: The database cannot be prepared for a cluster.
+    """
+
+    def __init__(self, store: PostgresStore, settings: ClusterSettings) -> None:
+        self.settings = settings
+        self._address = store.address
+        self._store = store
+        self._datastore = Datastore(store.address)  # a lease waits for no append
+        self._leadership = Leadership(self._datastore)
+        self._epochs: dict[str, int] = {}
+        self._until_s = float("-inf")
+        """Until when the lease lasts, by this machine's monotonic clock."""
+        self._changing = Lock()
+        self._stopping = Event()
+        self._renewing = Thread(target=self._keep, name="mnemic-lease", daemon=True)
+        try:
+            with named(self._address):
+                self._leadership.enable()
+            self._renew()
+        except BaseException:
+            self._datastore.close()
+            raise
+        store.leads = self
+        self._renewing.start()
+
+    def leads(self, space: str) -> bool:
+        """Return whether this host leads *space*, as far as it knows without asking."""
+        return space in self._epochs and time.monotonic() < self._until_s
+
+    def epoch_of(self, space: str) -> int:
+        """Return the epoch in which this host leads *space*; lead it if no other host does.
+
+        Raises:
+            LedElsewhere: Another host leads it.
+            SpaceNotFound: There is no such space.
+            StoreFailed, StoreBusy: The database does not answer.
+        """
+        epoch = self._epochs.get(space)
+        if epoch is not None and time.monotonic() < self._until_s:
+            return epoch
+        leader = self.leader(space)
+        if leader.host != self.settings.id:
+            raise elsewhere(space, leader)
+        return leader.epoch
+
+    def leader(self, space: str) -> Leader:
+        """Return the leader of *space*, which is this host if no other is.
+
+        Raises:
+            SpaceNotFound: There is no such space.
+            MovedAway: It is in another database now.
+            StoreFailed, StoreBusy: The database does not answer.
+        """
+        if time.monotonic() >= self._until_s:
+            self._renew()
+        with named(self._address):
+            leader = self._leadership.lead(space, self.settings.id)
+        if leader is None:
+            self._store.check_not_moved(space)
+            raise SpaceNotFound(f"there is no space {space!r}", space=space)
+        with self._changing:
+            if leader.host == self.settings.id:
+                self._epochs[space] = leader.epoch
+            else:
+                self._epochs.pop(space, None)
+        return leader
+
+    def seize(self, space: str) -> int:
+        """Take *space* over from the host that leads it; return the epoch that begins.
+
+        Raises:
+            SpaceNotFound, MovedAway, StoreFailed, StoreBusy: As ``leader``.
+        """
+        with named(self._address):
+            epoch = self._leadership.seize(space, self.settings.id)
+        return self.leader(space).epoch if epoch is None else epoch
+
+    def moved(self) -> tuple[str, ...]:
+        """Return the names of the spaces that were moved to other databases."""
+        with named(self._address):
+            return self._leadership.moved()
+
+    def forget(self, space: str) -> None:
+        """Ask the database the next time; see ``Leads``."""
+        with self._changing:
+            self._epochs.pop(space, None)
+
+    def close(self) -> None:
+        """Give up the lease, so that other hosts may lead the spaces at once. Idempotent."""
+        if self._stopping.is_set():
+            return
+        self._stopping.set()
+        self._renewing.join()
+        try:
+            with named(self._address):
+                self._leadership.end(self.settings.id)
+        except MnemicError as error:
+            LOG.warning("the lease is left to end by itself: %s", error)
+        finally:
+            self._datastore.close()
+
+    def _keep(self) -> None:
+        pause_s = self.settings.lease_s / RENEWALS
+        while not self._stopping.wait(pause_s):
+            try:
+                self._renew()
+            except MnemicError as error:
+                LOG.warning("the lease could not be renewed: %s", error)
+
+    def _renew(self) -> None:
+        began_s = time.monotonic()
+        with named(self._address):
+            self._leadership.renew(self.settings.id, self.settings.url, self.settings.lease_s)
+        with self._changing:
+            if began_s >= self._until_s:  # it had ended: others may have taken over
+                self._epochs.clear()
+            self._until_s = began_s + self.settings.lease_s
+
+
+def joined(store: Store, settings: ClusterSettings) -> ClusterHost:
+    """Return a host of a cluster that writes to *store*, perhaps an encrypted one.
+
+    Raises:
+        FieldRefused: It is not on a server.
+        StoreFailed, StoreBusy: See ``ClusterHost``.
+    """
+    inner = getattr(store, "inner", store)
+    if not isinstance(inner, PostgresStore):
+        raise FieldRefused(
+            "the hosts of a cluster share a store on a server",
+            recovery="Name one with --db postgresql://user@host/database.",
+            field="cluster",
+        )
+    return ClusterHost(inner, settings)

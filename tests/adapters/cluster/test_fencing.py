@@ -1,0 +1,132 @@
+"""Epochs: a host that was replaced writes nothing, however late it notices."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator
+from contextlib import ExitStack, closing
+
+import pytest
+
+from mnemic.adapters.cluster.host import ClusterHost
+from mnemic.adapters.cluster.settings import ClusterSettings
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.leaders import LedElsewhere
+from mnemic.adapters.stores.postgres import PostgresStore
+from mnemic.kernel.errors import SpaceNotFound
+from tests.adapters.stores.postgres import server as servers
+
+LEASE_S = 0.5
+EMBEDDER = HashEmbedder(8)
+
+
+@pytest.fixture
+def address() -> Generator[str]:
+    with servers.SHARED.served() as server, servers.schema(server) as made:
+        with SyncMemory.open(made, embedder=EMBEDDER) as memory:
+            memory.learn("The demo is on Thursday.")
+        yield made
+
+
+class Host:
+    """One host, as a process has it: a store, its part in the cluster, and a memory."""
+
+    def __init__(self, address: str, name: str, lease_s: float = 60.0) -> None:
+        self.store = PostgresStore(address)
+        self.part = ClusterHost(
+            self.store,
+            ClusterSettings(id=name, url=f"http://{name}.example", lease_s=lease_s),
+        )
+        self.memory = SyncMemory.open(self.store, embedder=EMBEDDER, actor=name)
+
+    def freeze(self) -> None:
+        """Renew the lease no more, as a process that is stopped; what it remembers stays."""
+        self.part._stopping.set()  # noqa: SLF001
+        self.part._renewing.join()  # noqa: SLF001
+        self.part._until_s = float("inf")  # noqa: SLF001 - its clock has stopped too
+
+    def close(self) -> None:
+        self.memory.close()
+        self.part.close()
+        self.store.close()
+
+
+def test_the_first_to_write_leads_and_the_others_learn_where(address: str) -> None:
+    with closing(Host(address, "one")) as one, closing(Host(address, "two")) as two:
+        assert not one.part.leads("default")
+        one.memory.learn("Ines leads it.")
+        assert one.part.leads("default")
+        with pytest.raises(LedElsewhere) as caught:
+            two.memory.learn("Jonas leads it.")
+        assert caught.value.facts["url"] == "http://one.example"
+        assert {block.content for block in two.memory.blocks()} == {
+            "The demo is on Thursday.",
+            "Ines leads it.",
+        }
+
+
+def test_a_host_that_ends_hands_its_spaces_over_at_once(address: str) -> None:
+    with closing(Host(address, "two")) as two:
+        with closing(Host(address, "one")) as one:
+            one.memory.learn("Ines leads it.")
+        two.memory.learn("Jonas leads it.")
+        assert two.part.leads("default")
+
+
+def test_a_replaced_host_writes_nothing_when_it_wakes(address: str) -> None:
+    with ExitStack() as stack:
+        one = stack.enter_context(closing(Host(address, "one", LEASE_S)))
+        one.memory.learn("Ines leads it.")
+        one.freeze()
+        time.sleep(1.2 * LEASE_S)
+        two = stack.enter_context(closing(Host(address, "two")))
+        assert two.part.leader("default").host == "two"  # nothing is written yet: the head is
+        before = two.memory.status().version  # where the first one saw it
+        with pytest.raises(LedElsewhere):
+            one.memory.learn("Too late.")
+        assert two.memory.status().version == before
+        two.memory.learn("Jonas leads it.")
+        assert two.memory.verify().sound
+
+
+def test_many_hosts_at_once_begin_epochs_one_by_one(address: str) -> None:
+    """No two hosts lead in one epoch, whatever the order in which they ask."""
+    with closing(PostgresStore(address)) as store:
+        store.leadership.enable()
+        led: list[tuple[int, str]] = []
+
+        def compete(name: str) -> None:
+            with closing(PostgresStore(address)) as other:
+                own = other.leadership
+                for _ in range(15):
+                    own.renew(name, f"http://{name}.example", 0.005)
+                    leader = own.lead("default", name)
+                    assert leader is not None
+                    led.append((leader.epoch, leader.host))
+
+        threads = [threading.Thread(target=compete, args=(f"host {each}",)) for each in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        leaders = dict(led)
+        assert len(led) == 60
+        assert len(set(leaders.values())) > 1
+        assert all(leaders[epoch] == host for epoch, host in led)
+
+
+def test_a_store_without_a_cluster_is_not_changed(address: str) -> None:
+    with closing(PostgresStore(address)) as store:
+        assert not store.leadership.is_enabled()
+        store.leadership.enable()
+        store.leadership.enable()
+        assert store.leadership.is_enabled()
+    with SyncMemory.open(address, embedder=EMBEDDER) as memory:  # no host: it writes as before
+        memory.learn("Anyone may write.")
+
+
+def test_what_is_not_there_has_no_leader(address: str) -> None:
+    with closing(Host(address, "one")) as one, pytest.raises(SpaceNotFound):
+        one.part.leader("nothing")

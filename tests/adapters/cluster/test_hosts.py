@@ -1,0 +1,173 @@
+"""Real hosts over one database: who answers, who is sent on, and what a killed one leaves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from tests.adapters.cluster.cluster_hosts import HostProcess, hosts, until
+from tests.adapters.stores.postgres import server as servers
+
+pytestmark = pytest.mark.extended
+
+SPACE = "/v1/spaces/default"
+BLOCKS = f"{SPACE}/blocks"
+
+
+@pytest.fixture(scope="module")
+def address() -> Generator[str]:
+    with servers.SHARED.served() as server, servers.schema(server) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def pair(
+    tmp_path_factory: pytest.TempPathFactory, address: str
+) -> Generator[tuple[HostProcess, HostProcess]]:
+    """Run two hosts, the first of which leads the space."""
+    with hosts(tmp_path_factory.mktemp("hosts"), address, 2) as (one, two):
+        one.client.put(SPACE).raise_for_status()
+        learn(one, "The demo is on Thursday.")
+        yield one, two
+
+
+def learn(host: HostProcess, text: str, **headers: str) -> httpx.Response:
+    answer = host.client.post(BLOCKS, json={"content": text}, headers=headers)
+    answer.raise_for_status()
+    return answer
+
+
+def command(address: str, *words: str) -> Any:
+    """Return the document that a command prints."""
+    program = str(Path(sys.executable).with_name("mnemic"))
+    done = subprocess.run(
+        [program, "--json", "--db", address, *words], capture_output=True, check=True
+    )
+    return orjson.loads(done.stdout)
+
+
+def texts(host: HostProcess, **headers: str) -> set[str]:
+    found = host.client.get(BLOCKS, headers=headers)
+    found.raise_for_status()
+    return {each["content"] for each in found.json()["items"]}
+
+
+def test_a_write_to_any_host_is_done_by_the_leader(pair: tuple[HostProcess, HostProcess]) -> None:
+    one, two = pair
+    answer = learn(two, "Ines leads it.", **{"Idempotency-Key": "ines"})
+    again = learn(one, "Ines leads it.", **{"Idempotency-Key": "ines"})
+    assert answer.json() == again.json()
+    assert answer.headers["mnemic-version"] == answer.headers["etag"].strip('"').partition(".")[0]
+    assert "Ines leads it." in texts(two, **{"Mnemic-Min-Version": str(answer.json()["version"])})
+
+
+def test_an_error_of_the_leader_reaches_the_client(pair: tuple[HostProcess, HostProcess]) -> None:
+    answer = pair[1].client.post(BLOCKS, json={"content": ""})
+    assert (answer.status_code, answer.json()["code"]) == (422, "content-empty")
+
+
+def test_reads_are_answered_anywhere_and_recalls_that_are_recorded_by_the_leader(
+    pair: tuple[HostProcess, HostProcess],
+) -> None:
+    one, two = pair
+    question = {"query": "When is the demo?"}
+    recorded = two.client.post(f"{SPACE}/recall", json=question).json()
+    assert recorded["decision_id"]
+    free = two.client.post(f"{SPACE}/recall", json={**question, "record": False})
+    assert [block["id"] for block in free.json()["blocks"]] == [
+        block["id"] for block in recorded["blocks"]
+    ]
+    assert (
+        one.client.get(f"{SPACE}/decisions").json()["items"][0]["decision_id"]
+        == recorded["decision_id"]
+    )
+
+
+def test_a_version_that_was_never_written_is_refused(pair: tuple[HostProcess, HostProcess]) -> None:
+    far = {"Mnemic-Min-Version": "999999"}
+    refused = [host.client.get(BLOCKS, headers=far) for host in pair]
+    assert [each.json()["code"] for each in refused] == ["point-out-of-range"] * 2
+    odd = pair[0].client.get(BLOCKS, headers={"Mnemic-Min-Version": "soon"})
+    assert odd.json()["code"] == "field-refused"
+
+
+def test_the_command_line_shows_hosts_and_leaders(
+    pair: tuple[HostProcess, HostProcess], address: str
+) -> None:
+    found = command(address, "cluster")
+    assert {each["url"] for each in found["hosts"]} >= {host.url for host in pair}
+    (space,) = (each for each in found["spaces"] if each["space"] == "default")
+    assert space["leader"].startswith(f"{pair[0].url}#")
+    assert space["epoch"] >= 1
+
+
+def test_a_client_is_sent_to_the_leader_if_the_host_shall_not_pass_on(
+    pair: tuple[HostProcess, HostProcess], address: str, tmp_path: Path
+) -> None:
+    with hosts(tmp_path, address, 1, "--elsewhere", "redirect") as (third,):
+        answer = third.client.post(BLOCKS, json={"content": "Not here."})
+        assert answer.status_code == 307
+        assert answer.headers["location"].startswith(f"{pair[0].url}{BLOCKS}")
+
+
+def test_another_host_takes_over_from_one_that_was_killed(address: str, tmp_path: Path) -> None:
+    space = "/v1/spaces/killed"
+    with hosts(tmp_path, address, 2, lease_s=1.0) as (one, two):
+        one.client.put(space).raise_for_status()
+        key = {"Idempotency-Key": "before"}
+        body = {"content": "Written before the kill."}
+        before = one.client.post(f"{space}/blocks", json=body, headers=key)
+        before.raise_for_status()
+        one.kill()
+        answers: list[httpx.Response] = []
+
+        def is_taken_over() -> bool:
+            answers.append(two.client.post(f"{space}/blocks", json=body, headers=key))
+            return answers[-1].is_success
+
+        until(is_taken_over)
+        assert answers[-1].json() == before.json()  # acknowledged once, and once only
+        refused = [each for each in answers if not each.is_success]
+        assert {each.json()["code"] for each in refused} <= {"led-elsewhere"}
+        assert all(int(each.headers["retry-after"]) >= 1 for each in refused)
+        two.client.post(f"{space}/blocks", json={"content": "After."}).raise_for_status()
+        assert two.client.post(f"{space}/verify", json={}).json()["sound"]
+
+
+def test_hosts_follow_a_space_that_is_moved_while_they_serve_it(
+    address: str, tmp_path: Path
+) -> None:
+    space = "/v1/spaces/moving"
+    with (
+        servers.SHARED.served() as server,
+        servers.schema(server) as target,
+        hosts(tmp_path, address, 2) as pair,
+    ):
+        pair[0].client.put(space).raise_for_status()
+        for number, host in enumerate(pair * 2):
+            body = {"content": f"Fact {number} of the first database."}
+            host.client.post(f"{space}/blocks", json=body).raise_for_status()
+        moved = command(address, "move", "moving", "--to", target)
+        assert moved["version"] == int(pair[0].client.get(space).json()["version"])
+        for number, host in enumerate(pair * 2):
+            body = {"content": f"Fact {number} of the second database."}
+            answer = host.client.post(f"{space}/blocks", json=body)
+            if answer.status_code == 503:  # it was noticed by this very request
+                answer = host.client.post(f"{space}/blocks", json=body)
+            answer.raise_for_status()
+            version = answer.headers["mnemic-version"]
+            for other in pair:
+                found = other.client.get(f"{space}/blocks", headers={"Mnemic-Min-Version": version})
+                assert len(found.json().get("items", found.text)) == 5 + number
+        assert pair[1].client.post(f"{space}/verify", json={}).json()["sound"]
+        names = {each["space"] for each in pair[1].client.get("/v1/spaces").json()["items"]}
+        assert "moving" in names
+        assert command(address, "move", "moving", "--to", address)["version"] >= moved["version"]
+        assert len(pair[0].client.get(f"{space}/blocks").json()["items"]) == 8
