@@ -1,0 +1,137 @@
+"""The memories of a space, each by the id that the facade gives it.
+
+What the facade wrote is a record, and its id is the last part of its key. Other blocks, such as
+facts and what other agents learned, have the id of their block; once updated, they are records
+under that id. Messages that facts were extracted from, and data of other integrations, are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+from attrs import frozen
+
+from mnemic.adapters.integrations.mem0.payloads import PREFIX, is_own, payload_of, put_of
+from mnemic.adapters.integrations.records import UNSEARCHED, Records
+from mnemic.kernel.decisions.learning import MESSAGE
+from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.results import Block
+from mnemic.kernel.scope import KEY
+
+OTHERS: Final = (MESSAGE, UNSEARCHED)
+"""Categories of blocks that are memories only if the facade wrote them."""
+FOUND: Final = {"any": [{"key": PREFIX, "category": MESSAGE}, {"not": {"category": [*OTHERS]}}]}
+"""The memories that a recall may find."""
+LISTED: Final = ("inbox", "active")
+FORGOTTEN: Final = "block-forgotten"
+ENTRIES_MAX: Final = 1000
+
+
+@frozen(kw_only=True)
+class Known:
+    """A memory."""
+
+    id: str
+    block: Block
+    """Its current block."""
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Its text and fields, by the names of mem0."""
+        return payload_of(self.block)
+
+
+def id_of(block: Block) -> str:
+    """Return the id of the memory that a block is the text of."""
+    key = str((block.metadata or {}).get(KEY, ""))
+    return unquote(key.removeprefix(PREFIX)) if is_own(block) else block.id
+
+
+def listed(records: Records) -> list[Known]:
+    """Return the current memories, in the order in which each was written last."""
+    found: dict[str, Block] = {}
+    for block in records.blocks():
+        if block.status in LISTED and (block.category not in OTHERS or is_own(block)):
+            found.pop(id_of(block), None)  # after a revert there may be two: the later one counts
+            found[id_of(block)] = block
+    return [Known(id=key, block=block) for key, block in found.items()]
+
+
+def known(records: Records, memory_id: object) -> Known | None:
+    """Return the current memory of an id; None: there is none, or it was deleted."""
+    chain = revisions(records, memory_id)
+    current = [block for block in chain if block.status in LISTED]
+    return Known(id=str(memory_id), block=current[-1]) if current else None
+
+
+def revisions(records: Records, memory_id: object) -> list[Block]:
+    """Return the blocks that a memory had, in order, without those that are erased."""
+    return [block for block in _chain(records, memory_id) if block.content is not None]
+
+
+def _chain(records: Records, memory_id: object) -> Iterator[Block]:
+    following: object = memory_id
+    while isinstance(following, str) and following:
+        block = _block(records, following)
+        if block is not None and not is_own(block):
+            yield block
+        yield from records.revisions((following,))
+        following = None if block is None else block.superseded_by
+
+
+def _block(records: Records, block_id: str) -> Block | None:
+    try:
+        block = records.memory.block(block_id)
+    except MnemicError:
+        return None
+    return block if block.id == block_id else None
+
+
+def rewrite(records: Records, memory: Known, payload: Mapping[str, Any]) -> None:
+    """Write another payload of a memory; a block that was no record becomes one."""
+    block = memory.block
+    records.write({(id_of(block),): put_of(payload)}, forget=() if is_own(block) else (block.id,))
+
+
+def changes(records: Records, memory_id: object) -> list[dict[str, Any]]:
+    """Return what happened to a memory, as ``history`` does."""
+    rows: list[dict[str, Any]] = []
+    before: str | None = None
+    chain = revisions(records, memory_id)
+    for block in chain:
+        payload = payload_of(block)
+        event = "UPDATE" if rows else "ADD"
+        rows.append(_row(memory_id, payload, event, block.learned_version))
+        rows[-1] |= {"old_memory": before, "created_at": _created(rows, payload)}
+        before = payload["data"]
+    if chain and chain[-1].status == "archived" and chain[-1].superseded_by is None:
+        events = records.memory.history(of=chain[-1].id, limit=ENTRIES_MAX)
+        gone = next((each for each in reversed(events) if each.kind == FORGOTTEN), None)
+        if gone is not None:
+            row = _row(memory_id, payload_of(chain[-1]), "DELETE", gone.version)
+            row |= {"old_memory": before, "new_memory": None, "is_deleted": True}
+            row |= {"updated_at": gone.recorded_at, "created_at": rows[0]["created_at"]}
+            rows.append(row)
+    return rows
+
+
+def _created(rows: list[dict[str, Any]], payload: Mapping[str, Any]) -> str | None:
+    created: str | None = rows[0]["created_at"] if len(rows) > 1 else payload.get("created_at")
+    return created
+
+
+def _row(memory_id: object, payload: Mapping[str, Any], event: str, version: int) -> dict[str, Any]:
+    return {
+        "id": str(version),
+        "memory_id": memory_id,
+        "old_memory": None,
+        "new_memory": payload["data"],
+        "event": event,
+        "created_at": payload.get("created_at"),
+        "updated_at": payload.get("updated_at"),
+        "is_deleted": False,
+        "actor_id": payload.get("actor_id"),
+        "role": payload.get("role"),
+    }
