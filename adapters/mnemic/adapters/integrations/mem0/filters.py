@@ -25,7 +25,7 @@ def _contains_in_any_case(value: Any, part: Any) -> bool:
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def compared(value: Any, bound: Any) -> bool:
         try:
-            return value is not None and compare(value, bound)
+            return compare(value, bound)
         except TypeError:  # a text and a number
             return False
 
@@ -50,8 +50,8 @@ def condition(filters: Mapping[str, Any]) -> Condition:
     """Return what filters require of a payload.
 
     Args:
-        filters: By key a value, several (one of them), ``"*"`` (any) or operators; ``AND``, ``OR``
-            and ``NOT`` hold a list of filters. All have to hold.
+        filters: By key a value, several (one of them), or operators, for payloads that have the
+            key; ``"*"`` requires nothing. ``AND``, ``OR`` and ``NOT`` hold lists of filters.
 
     Raises:
         ValueError: An operator is unknown, or holds no list of filters.
@@ -77,7 +77,7 @@ def _logical(key: str, given: Any) -> Condition | None:
 
 def _of_key(key: str, given: Any) -> Condition:
     if given == ANYTHING:
-        return lambda payload: key in payload
+        return lambda _: True
     if isinstance(given, list):
         return lambda payload: payload.get(key) in given
     if not isinstance(given, Mapping):
@@ -85,8 +85,9 @@ def _of_key(key: str, given: Any) -> Condition:
     for name in given:
         if name not in _OPERATORS:
             raise ValueError(f"Unsupported metadata filter operator: {name}")
-    return lambda payload: all(
-        _OPERATORS[name](payload.get(key), value) for name, value in given.items()
+    return lambda payload: (
+        key in payload
+        and all(_OPERATORS[name](payload[key], value) for name, value in given.items())
     )
 
 

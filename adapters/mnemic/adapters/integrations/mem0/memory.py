@@ -146,8 +146,7 @@ class Memory:
         show_expired: bool = False,
         **extra: Any,
     ) -> dict[str, list[Item]]:
-        """Return the memories that filters hold for, in the order in which each was
-        written last.
+        """Return the memories that filters hold for, in the order of their last change.
 
         Args:
             filters: At least a user, an agent or a run; see ``filters.condition``.
