@@ -17,7 +17,7 @@ from mnemic.adapters.integrations.mem0.payloads import PREFIX, is_own, payload_o
 from mnemic.adapters.integrations.records import UNSEARCHED, Records
 from mnemic.kernel.decisions.learning import MESSAGE
 from mnemic.kernel.errors import MnemicError
-from mnemic.kernel.results import Block
+from mnemic.kernel.results import Block, LogEntry
 from mnemic.kernel.scope import KEY
 
 OTHERS: Final = (MESSAGE, UNSEARCHED)
@@ -25,7 +25,7 @@ OTHERS: Final = (MESSAGE, UNSEARCHED)
 FOUND: Final = {"any": [{"key": PREFIX, "category": MESSAGE}, {"not": {"category": [*OTHERS]}}]}
 """The memories that a recall may find."""
 LISTED: Final = ("inbox", "active")
-FORGOTTEN: Final = "block-forgotten"
+ENDS: Final = ("block-forgotten", "block-superseded")
 ENTRIES_MAX: Final = 1000
 
 
@@ -99,22 +99,27 @@ def changes(records: Records, memory_id: object) -> list[dict[str, Any]]:
     """Return what happened to a memory, as ``history`` does."""
     rows: list[dict[str, Any]] = []
     before: str | None = None
-    chain = revisions(records, memory_id)
-    for block in chain:
+    last: Block | None = None
+    for block in revisions(records, memory_id):
         payload = payload_of(block)
-        event = "UPDATE" if rows else "ADD"
-        rows.append(_row(memory_id, payload, event, block.learned_version))
+        ended = None if last is None else _end(records, last)
+        version = max(block.learned_version, -1 if ended is None else ended.version)
+        rows.append(_row(memory_id, payload, "UPDATE" if rows else "ADD", version))
         rows[-1] |= {"old_memory": before, "created_at": _created(rows, payload)}
-        before = payload["data"]
-    if chain and chain[-1].status == "archived" and chain[-1].superseded_by is None:
-        events = records.memory.history(of=chain[-1].id, limit=ENTRIES_MAX)
-        gone = next((each for each in reversed(events) if each.kind == FORGOTTEN), None)
-        if gone is not None:
-            row = _row(memory_id, payload_of(chain[-1]), "DELETE", gone.version)
-            row |= {"old_memory": before, "new_memory": None, "is_deleted": True}
-            row |= {"updated_at": gone.recorded_at, "created_at": rows[0]["created_at"]}
-            rows.append(row)
+        before, last = payload["data"], block
+    ended = None if last is None or last.status in LISTED else _end(records, last)
+    if last is not None and ended is not None and last.superseded_by is None:
+        row = _row(memory_id, payload_of(last), "DELETE", ended.version)
+        row |= {"old_memory": before, "new_memory": None, "is_deleted": True}
+        row |= {"updated_at": ended.recorded_at, "created_at": rows[0]["created_at"]}
+        rows.append(row)
     return rows
+
+
+def _end(records: Records, block: Block) -> LogEntry | None:
+    """Return the event that archived a block, if it was forgotten or superseded."""
+    events = records.memory.history(of=block.id, limit=ENTRIES_MAX)
+    return next((each for each in reversed(events) if each.kind in ENDS), None)
 
 
 def _created(rows: list[dict[str, Any]], payload: Mapping[str, Any]) -> str | None:

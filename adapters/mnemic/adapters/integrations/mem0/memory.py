@@ -338,7 +338,10 @@ class Memory:
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[Item]:
-        """Return what happened to a memory, from the log; ``id`` is the version of each event."""
+        """Return what happened to a memory, from the log.
+
+        The ``id`` of a change is its version: ``mnemic.as_of(version=int(id))`` shows what it left.
+        """
         return memories.changes(self._records, memory_id)
 
     def reset(self) -> None:
