@@ -14,7 +14,7 @@ SECTIONS = {
     section.partition("\n")[0]: section
     for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
 }
-NEEDED: dict[str, str] = {}
+NEEDED: dict[str, str] = {"Microsoft Agent Framework": "agent_framework"}
 """Packages that only the extra of an integration installs, by heading."""
 LINES_MAX = 12
 
