@@ -62,7 +62,8 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anthropic anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock
+            agent_framework anthropic anyio attrs bpe_openai cattrs cryptography cyclopts
+            eventsourcing filelock
             hnswlib httptools httpx httpx_sse ijson langchain_core langgraph litestar markdown_it
             matplotlib mcp msgspec numpy onnxruntime opentelemetry orjson prometheus_client psycopg
             psycopg_pool pydantic rich scipy starlette tenacity tokenizers uvicorn yaml

@@ -31,7 +31,7 @@ def call(name: str, method: str, *args: Any, **options: Any) -> Call:
     return Call(name, method, args, options)
 
 
-INES: Final = {"user_id": "ines"}
+INES: Final[dict[str, Any]] = {"user_id": "ines"}
 TALK: Final = [
     {"role": "system", "content": "You are helpful."},
     {"role": "user", "name": "Ines", "content": "I moved from Oslo to Bergen."},
@@ -47,6 +47,36 @@ TALK: Final = [
     },
     {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]},
 ]
+FILTERS: Final[dict[str, dict[str, Any]]] = {
+    "eq": {"rank": {"eq": 3}},
+    "not eq": {"rank": {"eq": 4}},
+    "ne": {"rank": {"ne": 4}},
+    "not ne": {"rank": {"ne": 3}},
+    "gt": {"rank": {"gt": 2}},
+    "not gt": {"rank": {"gt": 3}},
+    "gte": {"rank": {"gte": 3}},
+    "lt": {"rank": {"lt": 4}},
+    "not lt": {"rank": {"lt": 3}},
+    "lte": {"rank": {"lte": 3}},
+    "in": {"rank": {"in": [3, 4]}},
+    "not in": {"rank": {"in": [4]}},
+    "nin": {"rank": {"nin": [4]}},
+    "not nin": {"rank": {"nin": [3]}},
+    "range": {"rank": {"gt": 1, "lt": 9}},
+    "any": {"rank": "*"},
+    "not any": {"nothing": "*"},
+    "contains": {"topic": {"contains": "work"}},
+    "not contains": {"topic": {"contains": "play"}},
+    "icontains": {"topic": {"icontains": "WORK"}},
+    "AND": {"AND": [{"topic": "work"}, {"rank": 3}]},
+    "not AND": {"AND": [{"topic": "work"}, {"rank": 4}]},
+    "OR": {"OR": [{"rank": 3}, {"rank": 9}]},
+    "not OR": {"OR": [{"rank": 8}, {"rank": 9}]},
+    "NOT": {"NOT": [{"topic": "work"}]},
+    "not NOT": {"NOT": [{"topic": "play"}]},
+    "within OR": {"OR": [{"rank": {"gt": 2}}, {"topic": "play"}]},
+}
+"""Filters with operators, by name."""
 CALLS: Final = (
     # add
     call("add text", "add", "My cat is called Miso.", user_id="ines", infer=False),
@@ -220,35 +250,7 @@ CALLS: Final = (
             filters={**INES, **given},
             top_k=1,
         )
-        for name, given in {
-            "eq": {"rank": {"eq": 3}},
-            "not eq": {"rank": {"eq": 4}},
-            "ne": {"rank": {"ne": 4}},
-            "not ne": {"rank": {"ne": 3}},
-            "gt": {"rank": {"gt": 2}},
-            "not gt": {"rank": {"gt": 3}},
-            "gte": {"rank": {"gte": 3}},
-            "lt": {"rank": {"lt": 4}},
-            "not lt": {"rank": {"lt": 3}},
-            "lte": {"rank": {"lte": 3}},
-            "in": {"rank": {"in": [3, 4]}},
-            "not in": {"rank": {"in": [4]}},
-            "nin": {"rank": {"nin": [4]}},
-            "not nin": {"rank": {"nin": [3]}},
-            "range": {"rank": {"gt": 1, "lt": 9}},
-            "any": {"rank": "*"},
-            "not any": {"nothing": "*"},
-            "contains": {"topic": {"contains": "work"}},
-            "not contains": {"topic": {"contains": "play"}},
-            "icontains": {"topic": {"icontains": "WORK"}},
-            "AND": {"AND": [{"topic": "work"}, {"rank": 3}]},
-            "not AND": {"AND": [{"topic": "work"}, {"rank": 4}]},
-            "OR": {"OR": [{"rank": 3}, {"rank": 9}]},
-            "not OR": {"OR": [{"rank": 8}, {"rank": 9}]},
-            "NOT": {"NOT": [{"topic": "work"}]},
-            "not NOT": {"NOT": [{"topic": "play"}]},
-            "within OR": {"OR": [{"rank": {"gt": 2}}, {"topic": "play"}]},
-        }.items()
+        for name, given in FILTERS.items()
     ),
     call(
         "search wrong operator", "search", "gates", filters={**INES, "rank": {"near": 3, "gt": 1}}

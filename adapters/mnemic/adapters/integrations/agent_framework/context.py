@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from agent_framework import AgentSession, ContextProvider, Message, SessionContext
@@ -44,7 +45,7 @@ class MnemicContextProvider(ContextProvider):
     ) -> None:
         super().__init__(source_id)
         self._memory = memory.session_handle(actor=ACTOR, scope=scope)
-        self._limits = {"top_k": top_k, "token_budget": token_budget}
+        self._recall = partial(self._memory.recall, top_k=top_k, token_budget=token_budget)
         self._learns = learns
         self._extract = extract
 
@@ -56,7 +57,7 @@ class MnemicContextProvider(ContextProvider):
         question = "\n".join(_texts(context.input_messages))
         if not question:
             return
-        answer = await asyncio.to_thread(self._memory.recall, question, **self._limits)
+        answer = await asyncio.to_thread(self._recall, question)
         state["decision_id"] = answer.decision_id
         if answer.blocks:
             context.extend_messages(self, [Message("user", [answer.text])])

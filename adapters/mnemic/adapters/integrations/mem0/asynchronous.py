@@ -6,22 +6,19 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.mem0.memory import Memory
 
-Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
 
 def _on_a_thread(
-    method: Callable[Concatenate[Memory, Arguments], Returned],
-) -> Callable[Concatenate[AsyncMemory, Arguments], Coroutine[Any, Any, Returned]]:
+    method: Callable[..., Returned],
+) -> Callable[..., Coroutine[Any, Any, Returned]]:
     @wraps(method)
-    async def call(
-        self: AsyncMemory, *args: Arguments.args, **kwargs: Arguments.kwargs
-    ) -> Returned:
+    async def call(self: AsyncMemory, *args: Any, **kwargs: Any) -> Returned:
         return await asyncio.to_thread(method, self.synchronous, *args, **kwargs)
 
     return call

@@ -66,7 +66,8 @@ def _plain(value: Any) -> Mapping[str, Any]:
         return {}
     if isinstance(value, Mapping):
         return value
-    return value.model_dump() if hasattr(value, "model_dump") else vars(value)
+    found: Mapping[str, Any] = value.model_dump() if hasattr(value, "model_dump") else vars(value)
+    return found
 
 
 def _extractor(section: Any) -> Extractor | None:

@@ -12,7 +12,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.mem0 import arguments, memories
 from mnemic.adapters.integrations.mem0.configuration import opened
 from mnemic.adapters.integrations.mem0.filters import condition, narrowed
-from mnemic.adapters.integrations.mem0.payloads import ROOT, item_of, put_of
+from mnemic.adapters.integrations.mem0.payloads import ROOT, item_of, payload_of, put_of
 from mnemic.adapters.integrations.records import Put, Records
 from mnemic.kernel.policy.ranges import COUNT_MAX
 from mnemic.kernel.results import ScoredBlock
@@ -232,7 +232,7 @@ class Memory:
     ) -> tuple[dict[str, Any], Item]:
         """Return the payload of a recalled block, and the result."""
         block = self._records.memory.block(scored.id)
-        payload = memories.payload_of(block)
+        payload = payload_of(block)
         item = item_of(memories.id_of(block), payload)
         item["score"] = scored.composite_score
         if explain:

@@ -34,7 +34,7 @@ class _AgentContract(ABC):
     def make_agent(self, framework: Any, seen: list[Any]) -> MakeAgent:
         """Return a function that makes an agent."""
 
-        class Scripted(framework.BaseChatClient):  # type: ignore[misc,name-defined]
+        class Scripted(framework.BaseChatClient):  # type: ignore[misc]
             def __init__(self, answers: Sequence[str]) -> None:
                 super().__init__()
                 self.answers = list(answers)

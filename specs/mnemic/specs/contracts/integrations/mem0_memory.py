@@ -11,7 +11,7 @@ import pytest
 
 Memory = Any
 
-INES = {"user_id": "ines"}
+INES: dict[str, Any] = {"user_id": "ines"}
 ROUNDED = 1.0001
 ADDED = ("I moved to Oslo.", "My cat is called Miso.", "I mend gates on Mondays.")
 
@@ -193,9 +193,9 @@ class Mem0MemoryContract(ABC):
         assert memory.delete(ids[0]) == {"message": "Memory deleted successfully!"}
         assert memory.get(ids[0]) is None
         assert texts(memory.get_all(filters=INES)) == [*ADDED[1:]]
-        for change in (lambda: memory.delete(ids[0]), lambda: memory.update(ids[0], "text")):
+        for method, *args in (("delete", ids[0]), ("update", ids[0], "text")):
             with pytest.raises(ValueError, match=f"Memory with id {ids[0]} not found"):
-                change()
+                getattr(memory, method)(*args)
 
     def test_all_memories_of_a_user_are_deleted(self, memory: Memory, ids: list[str]) -> None:
         memory.add("Bo stays.", user_id="bo", infer=False)
