@@ -16,9 +16,10 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatchcase
+from importlib import import_module
 from typing import Any, Final
 
 from attrs import frozen
@@ -110,11 +111,11 @@ class _Vectors:
 
 
 @contextmanager
-def theirs(store: str, *, is_async: bool) -> Iterator[Any]:
+def theirs(store: str, *, is_async: bool) -> Generator[Any]:
     """Return mem0's own memory in a temporary folder; nothing is sent anywhere."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"MEM0_DIR": folder, "MEM0_TELEMETRY": "False", "OPENAI_API_KEY": "none"}
-        import mem0  # noqa: PLC0415 - after the settings that it reads
+        mem0: Any = import_module("mem0")  # after the settings that it reads
 
         place = {"path": f"{folder}/{store}", "embedding_model_dims": DIMENSION}
         place |= {"distance_strategy": "cosine"} if store == "faiss" else {}
@@ -129,7 +130,7 @@ def theirs(store: str, *, is_async: bool) -> Iterator[Any]:
 
 
 @contextmanager
-def mine(*, is_async: bool) -> Iterator[Any]:
+def mine(*, is_async: bool) -> Generator[Any]:
     """Return our memory, in memory."""
     with SyncMemory.open(":memory:", embedder=HashEmbedder(DIMENSION)) as memory:
         yield (ours.AsyncMemory if is_async else ours.Memory)(memory=memory)
@@ -149,6 +150,7 @@ def outcomes(opened: AbstractContextManager[Any]) -> dict[str, dict[str, Any]]:
                 name: added.get(value, value) if isinstance(value, Id) else value
                 for name, value in each.options.items()
             }
+            result: Any
             try:
                 result = getattr(memory, each.method)(*args, **options)
                 if inspect.isawaitable(result):

@@ -16,7 +16,7 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.extractors.chat import ChatExtractor
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.mem0 import AsyncMemory, Memory
-from mnemic.adapters.integrations.mem0.configuration import _extractor as extractor_of
+from mnemic.adapters.integrations.mem0.configuration import extractor_of
 from mnemic.specs.contracts.integrations.mem0_memory import INES, Mem0MemoryContract, texts
 from tests.suites import mem0_calls
 

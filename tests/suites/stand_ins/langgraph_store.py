@@ -65,8 +65,8 @@ class AsyncSqliteStore(AsyncMnemicStore):
 
 
 def _selecting(index: Any) -> Any:
-    chosen = index is not None and index.get("text_fields")
-    return {**index, "fields": index["text_fields"]} if chosen else index
+    chosen = (index or {}).get("text_fields")
+    return {**index, "fields": chosen} if chosen else index
 
 
 def _place(path: str) -> str:

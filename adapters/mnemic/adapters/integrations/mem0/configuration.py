@@ -50,7 +50,7 @@ def opened(config: Any) -> tuple[SyncMemory, str | None]:
     path = Path(given.get("history_db_path") or folder / "history.db")
     path.parent.mkdir(parents=True, exist_ok=True)
     collection = _plain(_plain(given.get("vector_store")).get("config")).get("collection_name")
-    extractor = _extractor(given.get("llm"))
+    extractor = extractor_of(given.get("llm"))
     memory = SyncMemory.open(
         path.with_suffix(SUFFIX),
         space=collection or "mem0",
@@ -70,7 +70,8 @@ def _plain(value: Any) -> Mapping[str, Any]:
     return found
 
 
-def _extractor(section: Any) -> Extractor | None:
+def extractor_of(section: Any) -> Extractor | None:
+    """Return the extractor with the model of a section ``llm``; None: none that can be used."""
     found = _model(section, "llm", "facts are found by rules")
     if found is None:
         return None

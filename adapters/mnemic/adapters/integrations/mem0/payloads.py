@@ -59,13 +59,12 @@ def put_of(payload: Mapping[str, Any]) -> Put:
 def payload_of(block: Block) -> dict[str, Any]:
     """Return the payload of a block, also of one that the facade did not write."""
     metadata = block.metadata or {}
+    kept: dict[str, Any] = dict.fromkeys(_TIMES, block.created_at)
     if is_own(block):
         kept = value_of(block)
-        role = {}
-    else:
-        kept = dict.fromkeys(_TIMES, block.created_at)
-        role = {"role": metadata["role"]} if "role" in metadata else {}
-        kept |= {} if block.author is None else {"actor_id": block.author}
+    elif block.author is not None:
+        kept["actor_id"] = block.author
+    role = {} if is_own(block) or "role" not in metadata else {"role": metadata["role"]}
     own = {key: each for key, each in metadata.items() if key not in RESERVED}
     scope = scope_of(block)
     ids = {name: scope[ours] for name, ours in IDS.items() if ours in scope}
