@@ -111,9 +111,19 @@ class _Vectors:
 
 
 @contextmanager
+def _environment_restored() -> Generator[None]:
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ |= before
+
+
+@contextmanager
 def theirs(store: str, *, is_async: bool) -> Generator[Any]:
     """Return mem0's own memory in a temporary folder; nothing is sent anywhere."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _environment_restored():
         os.environ |= {"MEM0_DIR": folder, "MEM0_TELEMETRY": "False", "OPENAI_API_KEY": "none"}
         mem0: Any = import_module("mem0")  # after the settings that it reads
 
