@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import inspect
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +15,17 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.extractors.chat import ChatExtractor
+from mnemic.adapters.importers.memories.changes import Options
+from mnemic.adapters.importers.memories.importing import import_changes
+from mnemic.adapters.importers.memories.kinds import kind_named
+from mnemic.adapters.importers.memories.ordered_changes import OrderedChanges
+from mnemic.adapters.importers.memories.recorded_times import ImportClock
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.mem0 import AsyncMemory, Memory
 from mnemic.adapters.integrations.mem0.configuration import extractor_of
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.clocks import SystemClock
+from mnemic.kernel.timestamps import instant
 from mnemic.specs.contracts.integrations.mem0_memory import INES, Mem0MemoryContract, texts
 from tests.suites import mem0_calls
 
@@ -149,6 +158,39 @@ def test_the_id_of_a_superseded_block_leads_to_the_current_one(
     assert [row["new_memory"] for row in rows] == [
         f"Ines lives in {city}." for city in ("Oslo", "Bergen", "Turin")
     ]
+
+
+def test_what_was_imported_from_mem0_keeps_its_ids() -> None:
+    source = Path(__file__).parents[2] / "fixtures" / "importers" / "mem0"
+    (theirs,) = (
+        each
+        for each in json.loads((source / "get_all.json").read_text(encoding="utf-8"))["results"]
+        if each["memory"] == "Ada lives in Hamburg."
+    )
+    store = MemoryStore()
+    with OrderedChanges() as changes:
+        changes.fill(kind_named("mem0").read(source, Options(mapping={})))
+        clock = ImportClock(instant("first", changes.first), SystemClock())
+        importing = SyncMemory.open(store, clock=clock, actor="import-mem0")
+        import_changes(importing, changes, kind="mem0", clock=clock)
+        importing.close()
+    with SyncMemory.open(store, embedder=HashEmbedder()) as behind:
+        memory = Memory(memory=behind)
+        found = memory.get(theirs["id"])
+        assert found is not None
+        assert {name: found[name] for name in ("id", "memory", "user_id", "hash", "metadata")} == {
+            name: theirs[name] for name in ("id", "memory", "user_id", "hash", "metadata")
+        }
+        ada = {"user_id": "ada"}
+        assert theirs["id"] in [each["id"] for each in memory.get_all(filters=ada)["results"]]
+        best = memory.search("Ada lives in Hamburg.", filters=ada, top_k=1)["results"]
+        assert [each["id"] for each in best] == [theirs["id"]]
+        memory.update(theirs["id"], "Ada lives in Kiel.")
+        assert [row["new_memory"] for row in memory.history(theirs["id"])] == [
+            f"Ada lives in {city}." for city in ("Berlin", "Hamburg", "Kiel")
+        ]
+        memory.delete(theirs["id"])
+        assert memory.get(theirs["id"]) is None
 
 
 def test_records_of_other_integrations_are_no_memories(memory: Memory, behind: SyncMemory) -> None:

@@ -1,19 +1,27 @@
 """The memories of a space, each by the id that the facade gives it.
 
-What the facade wrote is a record, and its id is the last part of its key. Other blocks, such as
-facts and what other agents learned, have the id of their block; once updated, they are records
-under that id. Messages that facts were extracted from, and data of other integrations, are none.
+What the facade wrote is a record, and its id is the last part of its key. What was imported from
+mem0 has the id that it had there. Other blocks, such as facts and what other agents learned, have
+the id of their block; once updated, they are records under that id. Messages that facts were
+extracted from, and data of other integrations, are none.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
 from attrs import frozen
 
-from mnemic.adapters.integrations.mem0.payloads import PREFIX, is_own, payload_of, put_of
+from mnemic.adapters.integrations.mem0.payloads import (
+    PREFIX,
+    SOURCE_ID,
+    is_own,
+    payload_of,
+    put_of,
+)
 from mnemic.adapters.integrations.records import UNSEARCHED, Records
 from mnemic.kernel.decisions.learning import MESSAGE
 from mnemic.kernel.errors import MnemicError
@@ -26,6 +34,7 @@ FOUND: Final = {"any": [{"key": PREFIX, "category": MESSAGE}, {"not": {"category
 """The memories that a recall may find."""
 LISTED: Final = ("inbox", "active")
 ENDS: Final = ("block-forgotten", "block-superseded")
+UUID_FORM: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ENTRIES_MAX: Final = 1000
 
 
@@ -45,8 +54,15 @@ class Known:
 
 def id_of(block: Block) -> str:
     """Return the id of the memory that a block is the text of."""
-    key = str((block.metadata or {}).get(KEY, ""))
-    return unquote(key.removeprefix(PREFIX)) if is_own(block) else block.id
+    if is_own(block):
+        return unquote(str((block.metadata or {})[KEY]).removeprefix(PREFIX))
+    return _imported_id(block) or block.id
+
+
+def _imported_id(block: Block) -> str | None:
+    """Return the id that an imported block has in mem0; None: it is of another source."""
+    given = (block.metadata or {}).get(SOURCE_ID)
+    return given if isinstance(given, str) and UUID_FORM.fullmatch(given) else None
 
 
 def listed(records: Records) -> list[Known]:
@@ -77,7 +93,14 @@ def _chain(records: Records, memory_id: object) -> Iterator[Block]:
         block = _block(records, following)
         if block is not None and not is_own(block):
             yield block
-        yield from records.revisions((following,))
+        own = records.revisions((following,))
+        if UUID_FORM.fullmatch(following) and (not own or _imported_id(own[0]) == following):
+            yield from (
+                each
+                for each in records.blocks()
+                if not is_own(each) and _imported_id(each) == following
+            )
+        yield from own
         following = None if block is None else block.superseded_by
 
 

@@ -23,6 +23,8 @@ from mnemic.kernel.validation import checked_name
 
 ROOT: Final = "mem0"
 PREFIX: Final = f"{ROOT}/"
+SOURCE_ID: Final = "source_id"
+"""Metadata of an imported block: its id in the source."""
 _BLOCK: Final = frozenset({"since", "ttl", "value", "around", KEY, "user", "agent", "run"})
 _TIMES: Final = ("created_at", "updated_at")
 _PROMOTED: Final = (*IDS, "actor_id", "role", "attributed_to", "expiration_date")
@@ -74,11 +76,14 @@ def payload_of(block: Block) -> dict[str, Any]:
 def item_of(memory_id: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return a memory as ``get`` does."""
     text = payload["data"]
+    own = {key: each for key, each in payload.items() if key not in _NO_METADATA}
+    if own.get(SOURCE_ID) == memory_id:
+        del own[SOURCE_ID]
     found: dict[str, Any] = {
         "id": memory_id,
         "memory": text,
         "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
-        "metadata": {key: each for key, each in payload.items() if key not in _NO_METADATA} or None,
+        "metadata": own or None,
         "score": None,
         **{name: payload.get(name) for name in _TIMES},
     }
