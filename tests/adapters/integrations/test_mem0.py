@@ -120,7 +120,12 @@ def test_the_past_of_an_updated_memory_can_be_read(memory: Memory, behind: SyncM
 
 
 def test_messages_are_kept_and_facts_are_the_memories(memory: Memory, behind: SyncMemory) -> None:
-    said = {"role": "user", "name": "Ines", "content": "I live in Oslo. Nice day!"}
+    said = {
+        "role": "user",
+        "name": "Ines",
+        "content": "I live in Oslo. Nice day!",
+        "metadata": None,
+    }
     (added,) = memory.add([said], **INES)["results"]
     assert added == {"id": added["id"], "memory": "I live in Oslo.", "event": "ADD"}
     assert memory.add([said], **INES)["results"] == []

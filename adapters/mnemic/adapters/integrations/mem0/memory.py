@@ -124,7 +124,7 @@ class Memory:
     ) -> list[Item]:
         """Add messages and return the new facts."""
         given = [
-            {**each, "metadata": {**metadata, **each.get("metadata", {})}} for each in messages
+            {**each, "metadata": {**metadata, **(each.get("metadata") or {})}} for each in messages
         ]
         added = self._records.memory.add(given, extract=self._extract, scope=scope)
         return [
