@@ -4,7 +4,8 @@
 
 A suite is a folder of test files in FOLDER. A plugin of pytest in ``stand_ins`` gives these files
 our classes in place of theirs. ``failing.toml`` names each case that fails, with the reason; a
-failure without one, or a case that is named and passes, is an error.
+failure without one, or a case that is named and passes, is an error. mem0 needs no folder: see
+``mem0_calls``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from attrs import frozen
+
+from tests.suites import mem0_calls
 
 HERE = Path(__file__).parent
 REASONS = HERE / "failing.toml"
@@ -120,6 +123,7 @@ def _run(folder: Path, *command: str, check: bool = True) -> subprocess.Complete
 
 RUN: Mapping[str, Callable[[Path], Report]] = {
     "langgraph-store": lambda folder: run_pytest(folder, "langgraph_store"),
+    "langgraph-sqlite-store": lambda folder: run_pytest(folder, "langgraph_store"),
     "anthropic-memory-tool": lambda folder: run_pytest(folder, "anthropic_memory_tool"),
     "mcp-server-memory": run_vitest,
     "openai-agents-session": lambda folder: run_pytest(folder, "openai_agents_session"),
@@ -145,6 +149,7 @@ def main(folder: Path) -> int:
         if wrong:
             print(report.log[-4000:])  # noqa: T201
         unexpected += len(wrong)
+    unexpected += mem0_calls.main()
     if not found:
         print(f"no suite in {folder}; there are: {', '.join(RUN)}")  # noqa: T201
     return int(unexpected > 0 or not found)

@@ -14,7 +14,10 @@ SECTIONS = {
     section.partition("\n")[0]: section
     for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
 }
-NEEDED = {"Google ADK: a memory service": "google.adk"}
+NEEDED = {
+    "Google ADK: a memory service": "google.adk",
+    "Microsoft Agent Framework": "agent_framework",
+}
 """Packages that only the extra of an integration installs, by heading."""
 LINES_MAX = 12
 

@@ -90,6 +90,8 @@ class Put:
     ttl: timedelta | None = None
     fields: Mapping[str, Any] = field(factory=dict)
     """Further fields of the block, see ``learn``."""
+    metadata: Mapping[str, Any] = field(factory=dict)
+    """Further metadata of the block, which a recall can filter by."""
 
 
 class Records:
@@ -100,6 +102,8 @@ class Records:
         root: First part of all keys, so that several integrations can share a space.
         actor: The name to record as actor in the log.
         scope: The user, agent or run that they belong to; None: the whole space.
+        is_shared: Whether records of every scope are read; the fields of a ``Put`` say which scope
+            it belongs to.
         version: Version of the log at which alone they may be written; None: any.
         clock: The wall clock; None: the system's.
     """
@@ -111,6 +115,7 @@ class Records:
         root: str,
         actor: str,
         scope: Mapping[str, str] | None = None,
+        is_shared: bool = False,
         version: int | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -118,6 +123,7 @@ class Records:
         self._root = root
         self._actor = actor
         self._scope = dict(scope or {})
+        self._is_shared = is_shared
         self._clock = clock or SystemClock()
         self.memory = memory.session_handle(actor=actor, scope=self._scope, version=version)
         """The session handle that they are read and written with."""
@@ -132,6 +138,7 @@ class Records:
             root=self._root,
             actor=self._actor,
             scope=self._scope,
+            is_shared=self._is_shared,
             version=version,
             clock=self._clock,
         )
@@ -166,19 +173,20 @@ class Records:
 
     def revisions(self, path: Path_) -> list[Block]:
         """Return every block of a key, archived ones too, in the order written."""
-        return [block for block in self._blocks(self._name(path)) if self._is_mine(block)]
+        return [block for block in self.blocks(self._name(path)) if self._is_mine(block)]
 
     def expired(self) -> list[Record]:
         """Return the records that have expired and are not deleted yet."""
-        now = self._now()
+        now = self.now()
         records = map(self._record, self._current(self.key(()) + "/"))
         return [each for each in records if each.expires_at is not None and each.expires_at <= now]
 
-    def write(self, changes: Mapping[Path_, Put | None]) -> None:
+    def write(self, changes: Mapping[Path_, Put | None], *, forget: Sequence[str] = ()) -> None:
         """Write and delete records, 10,000 in one transaction.
 
         Args:
             changes: By key: the new value; None: delete it.
+            forget: Ids of other blocks to archive, in the same transactions.
 
         Raises:
             Refused: A value is too large for the space; nothing of its transaction is written.
@@ -186,12 +194,12 @@ class Records:
             VersionConflict: See ``at_version``.
         """
         given = list(changes.items())
-        for start in range(0, len(given), BATCH):
-            self._write(given[start : start + BATCH])
+        for start in range(0, max(len(given), len(forget)), BATCH):
+            part = slice(start, start + BATCH)
+            self._write(given[part], list(forget[part]))
 
-    def _write(self, changes: Sequence[tuple[Path_, Put | None]]) -> None:
+    def _write(self, changes: Sequence[tuple[Path_, Put | None]], forget: list[str]) -> None:
         lessons: list[dict[str, Any]] = []
-        forget: list[str] = []
         for path, put in changes:
             known = self.get(path) if put is not None else None
             if put is not None:
@@ -258,11 +266,12 @@ class Records:
         key = self.key(path)
         return f"{key}%" if key.endswith("/") else key
 
-    def _now(self) -> datetime:
+    def now(self) -> datetime:
+        """Return the time of the wall clock, in UTC."""
         return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=self._clock.now_us())
 
     def _lesson(self, path: Path_, put: Put, known: Record | None) -> dict[str, Any]:
-        now = self._now()
+        now = self.now()
         since = now if known is None else known.created_at
         about: dict[str, Any] = {"since": since.isoformat()}
         text, value = put.text, put.value
@@ -281,13 +290,13 @@ class Records:
             "content": key if text is None or not text.strip() else text,
             "category": UNSEARCHED if put.text is None else SEARCHED,
             "key": key,
-            "metadata": about,
+            "metadata": {**put.metadata, **about},
             "expires_at": None if put.ttl is None else now + put.ttl,
             **put.fields,
         }
 
     def _found(self, key: str) -> list[Record]:
-        now = self._now()
+        now = self.now()
         records = map(self._record, self._current(key))
         return [each for each in records if each.expires_at is None or each.expires_at > now]
 
@@ -297,7 +306,7 @@ class Records:
         One for each key: after a revert there may be two, of which the later one counts.
         """
         found: dict[str, Block] = {}
-        for block in self._blocks(key):
+        for block in self.blocks(key):
             metadata = block.metadata or {}
             is_record = "since" in metadata and block.status != "archived"
             if is_record and self._is_mine(block):
@@ -305,7 +314,8 @@ class Records:
                 found[metadata["key"]] = block
         return list(found.values())
 
-    def _blocks(self, key: str) -> list[Block]:
+    def blocks(self, key: str | None = None) -> list[Block]:
+        """Return all blocks of a key, or of the space, archived ones too, in order of learning."""
         found: list[Block] = []
         after: int | None = None
         while True:
@@ -316,9 +326,7 @@ class Records:
                 return found
 
     def _is_mine(self, block: Block) -> bool:
-        metadata = block.metadata or {}
-        scope = {name: metadata[name] for name in SCOPE_KEYS if name in metadata}
-        return scope == self._scope
+        return self._is_shared or scope_of(block) == self._scope
 
     def _record(self, block: Block) -> Record:
         metadata = block.metadata or {}
@@ -332,6 +340,12 @@ class Records:
             updated_at=datetime.fromisoformat(block.created_at or metadata["since"]),
             ttl=None if seconds is None else timedelta(seconds=seconds),
         )
+
+
+def scope_of(block: Block) -> dict[str, str]:
+    """Return the user, agent and run that a block belongs to."""
+    metadata = block.metadata or {}
+    return {name: metadata[name] for name in SCOPE_KEYS if name in metadata}
 
 
 def value_of(block: Block) -> Any:

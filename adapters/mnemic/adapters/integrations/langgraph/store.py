@@ -28,6 +28,7 @@ from langgraph.store.base import (
     SearchOp,
     TTLConfig,
     get_text_at_path,
+    validate_op_namespace,
 )
 from langgraph.store.base.batch import AsyncBatchedBaseStore
 
@@ -127,7 +128,11 @@ class MnemicStore(BaseStore):
 
         Raises:
             Refused: A value cannot be stored; nothing of the batch is written.
+            InvalidNamespaceError: A label is no text, empty, or has a period; the same.
         """
+        ops = list(ops)
+        for op in ops:
+            validate_op_namespace(op)
         results: list[Result] = []
         puts: dict[tuple[str, ...], Put | None] = {}
         for op in ops:
@@ -232,6 +237,10 @@ class AsyncMnemicStore(AsyncBatchedBaseStore):
         """Carry out operations as ``MnemicStore.batch`` does."""
         return await self.store.abatch(ops)
 
+    async def sweep_ttl(self) -> int:
+        """Delete the expired items, and return how many there were."""
+        return await asyncio.to_thread(self.store.sweep_ttl)
+
 
 def _item(record: Record) -> dict[str, Any]:
     return {
@@ -245,7 +254,15 @@ def _item(record: Record) -> dict[str, Any]:
 
 def _passes(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
     """Whether a value meets a filter, as other stores understand it."""
-    return all(_meets(value.get(name), each) for name, each in (wanted or {}).items())
+    return all(_meets(_at(value, name), each) for name, each in (wanted or {}).items())
+
+
+def _at(value: Any, name: str) -> Any:
+    """Return what a value has under a name, or, as ``user.city``, in an object within it."""
+    if not isinstance(value, Mapping) or name in value:
+        return value.get(name) if isinstance(value, Mapping) else None
+    first, dot, rest = name.partition(".")
+    return _at(value.get(first), rest) if dot else None
 
 
 def _meets(value: Any, wanted: Any) -> bool:

@@ -165,6 +165,21 @@ class LangGraphStoreContract(ABC):
             )
         assert keys(store.search(("a",))) == ["old"]
 
+    @pytest.mark.parametrize("namespace", [("a.b",), ("a", ""), ("a", 1)])
+    def test_a_batch_with_a_label_that_is_not_valid_is_refused_as_a_whole(
+        self, store: Store, ops: Any, namespace: tuple[Any, ...]
+    ) -> None:
+        for op in (
+            ops.GetOp(namespace, "k"),
+            ops.PutOp(namespace, "k", {"n": 1}),
+            ops.PutOp(namespace, "k", None),
+            ops.SearchOp(namespace),
+            ops.ListNamespacesOp((ops.MatchCondition("prefix", namespace),)),
+        ):
+            with pytest.raises(ops.InvalidNamespaceError):
+                store.batch([ops.PutOp(("a",), "k", {"n": 1}), op])
+        assert store.search(()) == []
+
     # --- search without a question ----------------------------------------------------------
 
     def test_a_search_reads_a_namespace_and_those_below(self, store: Store) -> None:
@@ -208,6 +223,10 @@ class LangGraphStoreContract(ABC):
             ({"tags": ["x"]}, 0),
             ({"in": {"n": 1}}, 1),
             ({"in": {"n": {"$gt": 1}}}, 0),
+            ({"in.n": 1, "in.m": {"$gt": 1}}, 1),
+            ({"in.n": 2}, 0),
+            ({"in.n.o": 1}, 0),
+            ({"tags.x": 1}, 0),
         ):
             assert len(store.search(("a",), filter=wanted)) == count
         with pytest.raises(ValueError, match="near"):
