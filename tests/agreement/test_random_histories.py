@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from attrs import frozen
 from hypothesis import settings
@@ -187,7 +188,7 @@ class KernelAgainstReference(RuleBasedStateMachine):
         """
         before = self.log.head()
         if len(self.checker.erased) == done.erasures:
-            assert done.call(done.id) == done.result
+            assert without_details(done.call(done.id)) == without_details(done.result)
         else:
             with suppress(CommandIdReused):
                 done.call(done.id)
@@ -279,6 +280,14 @@ class KernelAgainstReference(RuleBasedStateMachine):
         verified = memory.verify()
         assert (verified.sound, verified.events) == (True, self.log.head().version + 1)
         self.opened.close()
+
+
+def without_details(result: Any) -> Any:
+    """Return a result without the words of an extractor about what went wrong, which no log has."""
+    extraction = getattr(result, "extraction", None)
+    if extraction is None:
+        return result
+    return attrs.evolve(result, extraction=attrs.evolve(extraction, problems=()))
 
 
 class KernelAgainstReferenceOnSQLite(KernelAgainstReference):

@@ -16,6 +16,7 @@ from mnemic.kernel.policy import Policy
 from mnemic.specs.contracts import raised
 
 FIRST: dict[str, tuple[str, ...]] = {
+    "add": ("messages",),
     "adopt_policy": ("policy",),
     "analogies": ("block_id",),
     "backtest": ("policies",),
@@ -74,15 +75,17 @@ NAMED = frozenset({"confirm", "reason", "signal"})
 """Options of the command line that may be positional arguments here."""
 REFUSING = {"record": "--no-record", "words": "--no-words"}
 """Flags for false values; false values of other options are omitted."""
-LISTS = frozenset({"edges", "lessons"})
+LISTS = frozenset({"edges", "lessons", "messages"})
 """Arguments passed as files of JSON lines."""
 MOMENTS = frozenset({"history", "log"})
 """Operations that print one document for each event."""
-ITEMS = frozenset("analogies composed_with edges near_duplicates pending_connections".split())
+ITEMS = frozenset(
+    "analogies composed_with edges facts near_duplicates pending_connections sources".split()
+)
 """Operations with several results, which are in one object on the command line."""
 LACKS = frozenset(
     """
-    add adopt_policy.shape backtest.shape clock compose.shape
+    adopt_policy.shape backtest.shape clock compose.shape
     composed_graph.ignored connects.shape embedder last_learned_block_id last_recall_block_ids
     learn_many.shape progress read_only reembed session session_block_ids session_handle
     subgraph.shape to_markdown where.nested

@@ -24,6 +24,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     "Remember": {
         **_paths("commands.ingest", "ingest"),
         **_paths("imports.import_from", "import_from"),
+        **_paths("commands.messages", "add"),
         **_paths("commands.blocks", "learn learn_many revise erase erase_space"),
     },
     "Ask": {

@@ -161,7 +161,7 @@ class ExtractionResult(Result):
     """The first of the facts that were not accepted."""
     refused_count: int = 0
     problems: tuple[str, ...] = ()
-    """What went wrong, in words, each once."""
+    """What went wrong, in words, each once; of a repeated command, what kind of problem it was."""
 
     @property
     def summary(self) -> str:

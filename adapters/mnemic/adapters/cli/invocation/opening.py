@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from mnemic.adapters.ann.graphs import Graphs
+from mnemic.adapters.cli.invocation.extractors import chat_extractor
 from mnemic.adapters.cli.invocation.options import MemoryOptions
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
@@ -48,6 +49,7 @@ def opened(
     asking: bool,
     warn: Callable[[str], None] | None,
     clock: Clock | None = None,
+    extracting: bool = False,
 ) -> Generator[SyncMemory]:
     """Open the memory of a command, for a ``with`` block.
 
@@ -58,6 +60,7 @@ def opened(
         asking: Whether a session of the environment that is not open is left out, with a warning.
         warn: Called with a warning about such damage or such a session; None: no warning.
         clock: The wall clock; None: the system's.
+        extracting: Whether the configured extractor is needed; its libraries take long to load.
 
     Raises:
         StoreFailed: There is no such file, no such server, or no store on it.
@@ -78,6 +81,7 @@ def opened(
     wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
     if not (making or read_only or is_file(run.path)):
         open_store(run.path, read_only=True).close()  # fails if there is none, and creates nothing
+    extractor = chat_extractor(run) if extracting and not read_only else None
     store = open_store(run.path, read_only=read_only, keys=run.keys)
     try:
         if not making:
@@ -86,6 +90,7 @@ def opened(
             store,
             space=run.space,
             embedder=wanted,
+            extractor=extractor,
             tokens=counter_named(run.counter),
             clock=clock,
             actor=actor_of(run),

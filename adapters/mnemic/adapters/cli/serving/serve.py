@@ -149,12 +149,15 @@ def _begin(run: Invocation, *, read_only: bool) -> None:
 
 def spaces_of(run: Invocation, *, read_only: bool) -> Spaces:
     """Return the spaces of the store, to be served."""
+    from mnemic.adapters.cli.invocation.extractors import chat_extractor
     from mnemic.adapters.embedders.shipped import embedder_named
     from mnemic.adapters.hosting import Spaces
 
     opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only}
     if run.embedder is not None and not read_only:
         opening["embedder"] = embedder_named(run.embedder)
+    if not read_only and (extractor := chat_extractor(run)) is not None:
+        opening["extractor"] = extractor
     return Spaces(
         run.path,
         keys=run.keys,

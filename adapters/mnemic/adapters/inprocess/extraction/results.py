@@ -11,16 +11,18 @@ from mnemic.kernel.extraction.grounding import REASONS
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.texts import BlockText, Remark
 from mnemic.kernel.results import ExtractionResult, FactResult, Quotation, RefusedFactResult
-from mnemic.projections.view import View
+from mnemic.projections.state.state import State
+from mnemic.projections.view import View, as_of
 from mnemic.projections.view.block_results import find
 from mnemic.projections.view.extracted import Finding
 
 FINISHED = "done"
 
 
-def extraction_result(view: View, run: Run) -> ExtractionResult:
-    """Return what a run of an extractor did."""
+def extraction_result(state: State, run: Run) -> ExtractionResult:
+    """Return what a run of an extractor did, as of its last event."""
     events = [event for _, event in run.events]
+    view = as_of(state, max((version for version, _ in run.events), default=state.version))
     read = sum(len(each.messages) for each in events if each.status != "failed")
     status = "skipped"
     if run.unread:

@@ -8,6 +8,7 @@ Rules of this module:
    next is begun, so a kill loses nothing that was committed, and adding the messages again
    continues with those that were not read.
 3. After a failure that the next window would share (no answer at all), the others are left unread.
+   A command that is repeated under its id is answered as the first time; another one tries again.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.ports import CommandRow, Extract, Extractor, KnownBlock, Message
 from mnemic.kernel.scope import SCOPE_KEYS
-from mnemic.projections.view import View
+from mnemic.projections.view import View, as_of
 from mnemic.projections.view.extracted import read_by
 
 WINDOW_MAX = 64
@@ -63,7 +64,8 @@ class Run:
     """Its events, each with its version."""
     unread: int
     details: tuple[str, ...]
-    """What went wrong, in words, each once."""
+    """What went wrong, in words, each once. The words of an endpoint are not recorded, since they may
+    repeat a message: a repeated command says only what kind of problem it was."""
 
 
 class Known(Sequence[KnownBlock]):
@@ -128,14 +130,13 @@ class Runner:
             messages: Blocks; those that are archived by now are left out.
             progress: Called with the number of messages done and the total.
         """
-        self._recall_earlier()
-        windows = list(self._windows(messages))
-        done = sum(len(each.messages) for _, each in self._events)
-        total = done + sum(map(len, windows))
-        for window in self._parts(windows):
-            event = self._extracted(window)
-            if event.status == "failed" and event.problem in HOPELESS:
+        view = self._begun()
+        windows = list(self._windows(view, messages))
+        total, done = sum(map(len, windows)), sum(len(each.messages) for _, each in self._events)
+        for window in self._parts(self._left(windows)):
+            if self._has_stopped():
                 break
+            self._extracted(window)
             done += len(window)
             if progress is not None:
                 progress(done, total)
@@ -151,10 +152,32 @@ class Runner:
             details=tuple(dict.fromkeys(self._details)),
         )
 
-    def _recall_earlier(self) -> None:
-        """Collect what this command wrote before, if it is repeated: no model is asked again."""
+    def _begun(self) -> View:
+        """Return the view on which the command began, and collect what it wrote before.
+
+        If it is repeated, no model is asked again, and the windows are those of the first time.
+        """
+        begun: int | None = None
         while (before := self.space.remembered(self._command())) is not None:
+            begun = before.first - 1 if begun is None else begun
             self._kept(self._again(before))
+        return self.space.view() if begun is None else as_of(self.space.state, begun)
+
+    def _left(self, windows: Sequence[Sequence[BlockId]]) -> Iterator[list[BlockId]]:
+        """Yield what an earlier attempt at this command has not read, and what can be read now."""
+        if not self._events:
+            yield from map(list, windows)
+            return
+        tried = {block for _, each in self._events for block in each.messages}
+        unread = (block for window in windows for block in window if block not in tried)
+        yield from self._windows(self.space.view(), list(unread))
+
+    def _has_stopped(self) -> bool:
+        """Whether the last window failed in a way that the next one would share."""
+        if not self._events:
+            return False
+        _, last = self._events[-1]
+        return last.status == "failed" and last.problem in HOPELESS
 
     def _command(self) -> Command:
         """Return the command of the next commit, with an id that follows from the caller's."""
@@ -171,9 +194,8 @@ class Runner:
             known=known,
         )
 
-    def _windows(self, messages: Sequence[BlockId]) -> Iterator[list[BlockId]]:
-        """Yield the windows of what is to be read."""
-        view = self.space.view()
+    def _windows(self, view: View, messages: Sequence[BlockId]) -> Iterator[list[BlockId]]:
+        """Yield the windows of what is to be read, as of a view."""
         most = max(1, min(WINDOW_MAX, self.extractor.window))
         identity = (self.extractor.name, self.extractor.model, self.extractor.prompt)
         window: list[BlockId] = []
@@ -212,26 +234,25 @@ class Runner:
             cuts = [0, *(end for end in ends if end < len(window)), len(window)]
             yield from (window[first:last] for first, last in pairwise(cuts))
 
-    def _extracted(self, window: Sequence[BlockId]) -> FactsExtracted:
+    def _extracted(self, window: Sequence[BlockId]) -> None:
         """Ask the extractor about one window, and commit what it found."""
         view = self.space.view()
         shown = [message_of(view, self._number(view, each)) for each in window]
         known = Known(self.space.view, lambda: self.near(shown) if self.extractor.compares else ())
         found = self._asked(shown, known)
-        if found.problem:
-            self._details.append(found.detail or PROBLEMS.get(found.problem, found.problem))
         call = self._call(window, known.ids)
         outcome = self.space.execute(
             self._command(),
             lambda view, at: decide_extraction(view, call, found, at),
             again=self._again,
         )
-        return self._kept(outcome)
+        self._kept(outcome, found.detail)
 
-    def _kept(self, outcome: Outcome) -> FactsExtracted:
+    def _kept(self, outcome: Outcome, detail: str = "") -> None:
         event: FactsExtracted = outcome.result
         self._events.append((outcome.last, event))
-        return event
+        if event.problem:
+            self._details.append(detail or PROBLEMS.get(event.problem, event.problem))
 
     def _again(self, row: CommandRow) -> Outcome:
         """Return what a repeated command wrote: the model is not asked again."""
