@@ -198,7 +198,7 @@ class Player:
         label = existing[place % len(existing)].label_id
         return lambda name: memory.retract_label(label, command_id=name)
 
-    def _asked(
+    def _asked(  # noqa: C901 - a case per operation
         self, command: Command, blocks: Sequence[str]
     ) -> tuple[Callable[..., Any], dict[str, Any]]:
         """Return the operation of a command and its arguments; blocks by id."""

@@ -73,6 +73,10 @@ QUESTIONS = st.builds(
 )
 
 
+CHANGES = ("gained", "lost", "changed")
+"""Fields of a re-extraction and of its adoption."""
+
+
 @frozen(kw_only=True)
 class Done:
     """A command that wrote something, to be repeated."""
@@ -159,6 +163,21 @@ class KernelAgainstReference(RuleBasedStateMachine):
         self.checker.catch_up()
         for agent in self.agents:
             agent.think_with(embedder)
+
+    @rule(extractor=st.sampled_from(("none", "rules", "text-1")), dropped=st.booleans())
+    def extract_again(self, extractor: str, dropped: bool) -> None:  # noqa: FBT001 - drawn
+        memory, before = self.agents[0].memory, self.log.head()
+        self.asked += 1
+        shown = memory.re_extract(extractor, f"fork {self.asked}")
+        assert self.log.head() == before
+        if dropped:
+            return
+        adopted = memory.adopt_extraction(shown.space)
+        assert [getattr(adopted, name) for name in CHANGES] == [
+            getattr(shown, name) for name in CHANGES
+        ]
+        self.checker.catch_up()
+        assert memory.adopt_extraction(shown.space).action == "nothing"
 
     def run(self, who: int, call: Call) -> None:
         """Run one command under an id of its own, and once more under the same id."""

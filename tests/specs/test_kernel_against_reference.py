@@ -125,7 +125,7 @@ class Shell:
         with suppress(Refused):
             self._play(command)
 
-    def _play(self, command: commands.Command) -> None:  # noqa: C901, PLR0912 - a case per operation
+    def _play(self, command: commands.Command) -> None:  # noqa: C901, PLR0912, PLR0915 - a case each
         match command:
             case commands.Learn():
                 self._learn(command)

@@ -120,6 +120,40 @@ def decide_extraction(
 
 
 @frozen(kw_only=True)
+class Accepted:
+    """A fact that a fork of the space has accepted."""
+
+    fact: Fact
+    spots: tuple[Spot, ...]
+    """Where it is quoted. The texts of messages never change, so this is not checked again."""
+    is_restated: bool = False
+    """Whether an existing block holds it, whose text is that of the fact."""
+
+
+@frozen(kw_only=True)
+class Found:
+    """An extraction of a fork."""
+
+    event: FactsExtracted
+    accepted: tuple[Accepted, ...]
+    """The facts that were accepted there."""
+
+
+def decide_adoption(
+    reading: Reading, call: Call, found: Found, at: Instant
+) -> Decision[FactsExtracted]:
+    """Decide what becomes of the facts of an extraction that was recorded on a fork.
+
+    Args:
+        reading: The state before the command. It may have moved on since the fork.
+        call: What the extractor was shown there.
+        found: What was recorded there.
+        at: The time.
+    """
+    return _Extraction(reading=reading, call=call, at=at).adopt(found)
+
+
+@frozen(kw_only=True)
 class _Basis:
     """The messages that a fact quotes, and what it inherits from them."""
 
@@ -154,12 +188,38 @@ class _Extraction:
     gone: bool = False
     """Whether a message is erased."""
 
+    def __attrs_post_init__(self) -> None:
+        reading = self.reading
+        self.numbers = [_number(reading, each) for each in self.call.messages]
+        self.gone = any(isinstance(reading.text(each), Erased) for each in self.numbers)
+        self.room = inbox_room(reading)
+
+    def adopt(self, found: Found) -> Decision[FactsExtracted]:
+        """Return the decision on what a fork has recorded."""
+        recorded = found.event
+        for each in found.accepted:
+            self._take(each.fact, each.spots, is_restated=each.is_restated)
+        kept = tuple(
+            each if isinstance(each.text, Remark) and not self.gone else evolve(each, text=None)
+            for each in recorded.refused
+        )
+        refused = (*kept, *map(self._refused, self.refused))
+        answer = recorded.answer
+        event = evolve(
+            recorded,
+            messages=self.call.messages,
+            known=self.call.known,
+            facts=tuple(self.facts),
+            refused=refused[:REFUSED_KEPT],
+            refused_count=recorded.refused_count + len(self.refused),
+            answer=answer if isinstance(answer, AnswerText) and not self.gone else None,
+            preceding=len(self.events),
+        )
+        return Decision((*self.events, event), event)
+
     def decide(self, extract: Extract) -> Decision[FactsExtracted]:
         """Return the decision on an answer."""
         reading, call = self.reading, self.call
-        self.numbers = [_number(reading, each) for each in call.messages]
-        self.gone = any(isinstance(reading.text(each), Erased) for each in self.numbers)
-        self.room = inbox_room(reading)
         evidence = Evidence(messages=[message_of(reading, each) for each in self.numbers])
         problem, facts = extract.problem, extract.facts
         status = "done" if not problem else ("partial" if facts else "failed")
@@ -169,11 +229,11 @@ class _Extraction:
             facts = ()
         for fact in facts:
             try:
-                self.facts.append(self._accepted(fact, evidence))
+                spots = evidence.check(fact)
             except Ungrounded as ungrounded:
                 self.refused.append((ungrounded.reason, fact))
-            except Refused as refusal:
-                self.refused.append((refusal.code, fact))
+            else:
+                self._take(fact, spots)
         event = FactsExtracted(
             extractor=call.extractor,
             model=call.model,
@@ -211,17 +271,30 @@ class _Extraction:
 
     # --- one fact -------------------------------------------------------------------------------
 
-    def _accepted(self, fact: Fact, evidence: Evidence) -> ExtractedFact:
+    def _take(self, fact: Fact, spots: tuple[Spot, ...], *, is_restated: bool = False) -> None:
+        """Accept a fact that its quotations bear out, or record why it is refused."""
+        try:
+            self.facts.append(self._accepted(fact, spots, is_restated=is_restated))
+        except Ungrounded as ungrounded:
+            self.refused.append((ungrounded.reason, fact))
+        except Refused as refusal:
+            self.refused.append((refusal.code, fact))
+
+    def _accepted(self, fact: Fact, spots: tuple[Spot, ...], *, is_restated: bool) -> ExtractedFact:
         """Return a fact that is accepted, after adding the events that it causes.
 
         Raises:
             Ungrounded, Refused: It is not accepted, and causes none.
         """
-        basis = self._basis(evidence.check(fact))
+        basis = self._basis(spots)
         other = self._other(fact)
+        if is_restated and other is None:
+            raise Ungrounded("no-such-block")
         lesson = self._lesson(fact, basis)
         fresh = drafted(self.reading, lesson, earlier=self._earlier())
-        if other is not None and fact.relation == "same" and self._adds_nothing(fact, other):
+        if other is not None and (
+            is_restated or (fact.relation == "same" and self._adds_nothing(fact, other))
+        ):
             return self._restated(fact, basis, fresh, other)
         learned = self._learned(lesson, fresh, basis)
         effect = "none"
@@ -402,6 +475,9 @@ class _Extraction:
         """Connect a fact with a block that it contradicts, if the two are not barred."""
         number, relation = self.reading.number(block), "contradicts"
         if number is not None:
+            is_gone = block not in self.said and self.reading.status(number) == ARCHIVED
+            if is_gone or number in self.retired:
+                return "none"
             ends = (number, other.number)
             if self.reading.is_barred(*ends) or self.reading.edge(*ends) is not None:
                 return "none"

@@ -111,6 +111,12 @@ if TYPE_CHECKING:
         ProbabilityTerm,
         WhyNot,
     )
+    from mnemic.kernel.results.extractions import (
+        AdoptExtractionResult,
+        ChangedDecision,
+        FactChange,
+        ReExtractResult,
+    )
     from mnemic.kernel.results.frontier import (
         Calibration,
         ClassicCandidate,
@@ -164,6 +170,7 @@ __all__ = [
     "NAMED_MAX",
     "RECORDED",
     "AddResult",
+    "AdoptExtractionResult",
     "Analogy",
     "AnsweredBlock",
     "Backtest",
@@ -171,6 +178,7 @@ __all__ = [
     "BlockExplanation",
     "CalibrateResult",
     "Calibration",
+    "ChangedDecision",
     "Checkpoint",
     "ClaimConflict",
     "ClassicCandidate",
@@ -212,6 +220,7 @@ __all__ = [
     "Explanation",
     "ExportResult",
     "ExtractionResult",
+    "FactChange",
     "FactResult",
     "ForgetResult",
     "ForkResult",
@@ -236,6 +245,7 @@ __all__ = [
     "ProbabilityTerm",
     "QuarantineResult",
     "Quotation",
+    "ReExtractResult",
     "RecallResult",
     "Receipt",
     "ReceiptCheck",
@@ -312,6 +322,7 @@ def _modules() -> Iterator[ModuleType]:
         descents,
         exchange,
         explanations,
+        extractions,
         frontier,
         guides,
         references,
@@ -319,4 +330,4 @@ def _modules() -> Iterator[ModuleType]:
     )
 
     yield from (backtests, chronicles, compositions, descents, exchange)
-    yield from (explanations, frontier, guides, references, replays)
+    yield from (explanations, extractions, frontier, guides, references, replays)

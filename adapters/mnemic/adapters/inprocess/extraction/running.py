@@ -64,8 +64,8 @@ class Run:
     """Its events, each with its version."""
     unread: int
     details: tuple[str, ...]
-    """What went wrong, in words, each once. The words of an endpoint are not recorded, since they may
-    repeat a message: a repeated command says only what kind of problem it was."""
+    """What went wrong, in words, each once. The words of an endpoint are not recorded, since they
+    may repeat a message: a repeated command says only what kind of problem it was."""
 
 
 class Known(Sequence[KnownBlock]):
@@ -120,6 +120,8 @@ class Runner:
     near: Near
     timeout_s: float
     command_id: str | None = None
+    after: int = -1
+    """What was read up to this version is read again."""
     _events: list[tuple[int, FactsExtracted]] = field(factory=list, init=False)
     _details: list[str] = field(factory=list, init=False)
 
@@ -197,7 +199,6 @@ class Runner:
     def _windows(self, view: View, messages: Sequence[BlockId]) -> Iterator[list[BlockId]]:
         """Yield the windows of what is to be read, as of a view."""
         most = max(1, min(WINDOW_MAX, self.extractor.window))
-        identity = (self.extractor.name, self.extractor.model, self.extractor.prompt)
         window: list[BlockId] = []
         key: object = None
         for block in dict.fromkeys(messages):
@@ -205,7 +206,7 @@ class Runner:
             text = None if number is None else view.text(number)
             if number is None or not isinstance(text, BlockText):
                 continue
-            if view.status(number) not in (INBOX, ACTIVE) or read_by(view, number, identity):
+            if view.status(number) not in (INBOX, ACTIVE) or self._is_read(view, number):
                 continue
             given = json.loads(text.metadata) if text.metadata else {}
             own = (text.thread, tuple(given.get(name) for name in SCOPE_KEYS))
@@ -216,6 +217,10 @@ class Runner:
             key = own
         if window:
             yield window
+
+    def _is_read(self, view: View, number: int) -> bool:
+        identity = (self.extractor.name, self.extractor.model, self.extractor.prompt)
+        return read_by(view, number, identity, after=self.after)
 
     def _parts(self, windows: Sequence[Sequence[BlockId]]) -> Iterator[Sequence[BlockId]]:
         """Yield the windows, those of an extractor without a model in parts.
