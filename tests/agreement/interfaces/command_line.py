@@ -17,6 +17,7 @@ from mnemic.specs.contracts import raised
 
 FIRST: dict[str, tuple[str, ...]] = {
     "add": ("messages",),
+    "adopt_extraction": ("space",),
     "adopt_policy": ("policy",),
     "analogies": ("block_id",),
     "backtest": ("policies",),
@@ -47,6 +48,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "learn_many": ("lessons",),
     "outcome": ("block_ids", "signal"),
     "quarantine": ("selector",),
+    "re_extract": ("extractor", "space"),
     "recall": ("query",),
     "receipt": ("decision_id",),
     "replay": ("decision_id",),
