@@ -154,8 +154,7 @@ def _opened(operation: remote.Operation, run: Invocation) -> AbstractContextMana
     """Open the memory, or the view that the invocation names."""
     if operation.past_parameters is not None and operation.reads_only:
         return run.looking()
-    extracting = "extractor" in operation.parameters
-    return run.memory(read_only=operation.reads_only, extracting=extracting)
+    return run.memory(read_only=operation.reads_only)
 
 
 def _parameter(operation: remote.Operation, of: remote.Parameter) -> inspect.Parameter:

@@ -1,4 +1,4 @@
-"""The command add: messages in, and the facts that an extractor finds in them."""
+"""Commands on messages and the facts that an extractor finds in them: add, re-extract."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 from mnemic.adapters.cli.invocation.conditions import scope as named
-from mnemic.adapters.cli.invocation.context import Run
+from mnemic.adapters.cli.invocation.context import Run, plain
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.invocation.json_lines import Line, lines
 from mnemic.kernel.errors import FieldRefused
@@ -73,6 +75,44 @@ def add(
         return Exit.REFUSED
     unread = 0 if result.extraction is None else result.extraction.unread
     return Exit.UNAVAILABLE if unread else Exit.OK
+
+
+def re_extract(
+    extractor: str,
+    space: str,
+    /,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    run: Run,
+) -> int:
+    """Let an extractor read messages again on a fork, and show what that would change.
+
+    ```
+    mnemic re-extract rules trial --since 2026-03-01
+    mnemic adopt-extraction trial
+    ```
+
+    Nothing is written here until `adopt-extraction` makes what was found there the state of this
+    space. Facts that are gained are marked +, those that are lost -, those that another one
+    replaces ~. Run again, it continues with what is unread; the exit code is 5 if messages are.
+
+    Args:
+        extractor: The extractor: none, rules, or chat if it is configured.
+        space: Name of the fork: a new space, or one that an earlier run has begun.
+        since: Only messages that were recorded at or after this instant, ISO 8601.
+        until: Only messages that were recorded before or at it.
+        run: The invocation.
+    """
+    with run.memory(extracting=extractor == "chat") as memory:
+        with run.progress("reading") as progress:
+            result = memory.re_extract(
+                extractor, space, since=since, until=until, progress=progress
+            )
+        changes = (*result.gained, *result.lost, *result.changed)
+        lines = (*(each.summary for each in changes), *(d.summary for d in result.decisions))
+        run.show(result, *(Text(plain(each)) for each in (result.summary, *lines)))
+    return Exit.UNAVAILABLE if result.unread else Exit.OK
 
 
 def _messages(read: Sequence[Line]) -> tuple[list[Any], list[str]]:

@@ -90,17 +90,21 @@ class Invocation(MemoryOptions):
                 session of the environment that has ended is no reason to refuse.
             read_only: Whether nothing may be written; then a damaged log opens up to its damage.
             warning: Whether such damage is reported as a warning.
-            extracting: Whether the configured extractor is needed.
+            extracting: Whether the configured extractor is needed; its libraries take long to load.
 
         Raises:
             StoreFailed: There is no such file.
             PointOutOfRange: There is no such space in it.
             SessionState: The session to continue is not open, or another actor began it.
         """
+        from mnemic.adapters.cli.invocation.extractors import chat_extractor
         from mnemic.adapters.cli.invocation.opening import opened
 
         warn = self.warn if warning else None
         with ExitStack() as stack:
+            extractor = chat_extractor(self) if extracting and not read_only else None
+            if extractor is not None:
+                stack.enter_context(extractor)
             with self.progress("opening"):
                 memory = stack.enter_context(
                     opened(
@@ -109,7 +113,7 @@ class Invocation(MemoryOptions):
                         read_only=read_only,
                         asking=asking,
                         warn=warn,
-                        extracting=extracting,
+                        extractor=extractor,
                     )
                 )
             yield memory

@@ -12,7 +12,7 @@ from mnemic.adapters.extras import pip_install
 from mnemic.kernel.errors import FieldRefused, Unavailable
 
 if TYPE_CHECKING:
-    from mnemic.kernel.ports import Extractor
+    from mnemic.adapters.extractors.chat import ChatExtractor
 
 URL: Final = "--chat-url"
 MODEL: Final = "--chat-model"
@@ -21,7 +21,7 @@ KEY_VARIABLES: Final = ("MNEMIC_CHAT_KEY", "OPENAI_API_KEY")
 is no option for it: others can see the words of a command."""
 
 
-def chat_extractor(run: MemoryOptions) -> Extractor | None:
+def chat_extractor(run: MemoryOptions) -> ChatExtractor | None:
     """Return the extractor ``chat``; None: it is not configured.
 
     Raises:

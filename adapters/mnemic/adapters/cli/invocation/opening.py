@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from mnemic.adapters.ann.graphs import Graphs
-from mnemic.adapters.cli.invocation.extractors import chat_extractor
 from mnemic.adapters.cli.invocation.options import MemoryOptions
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
@@ -26,7 +25,7 @@ from mnemic.kernel.errors import (
 )
 
 if TYPE_CHECKING:
-    from mnemic.kernel.ports import Clock, Log, Store
+    from mnemic.kernel.ports import Clock, Extractor, Log, Store
 
 ACTOR = "cli"
 """The default actor in the log."""
@@ -49,7 +48,7 @@ def opened(
     asking: bool,
     warn: Callable[[str], None] | None,
     clock: Clock | None = None,
-    extracting: bool = False,
+    extractor: Extractor | None = None,
 ) -> Generator[SyncMemory]:
     """Open the memory of a command, for a ``with`` block.
 
@@ -60,7 +59,7 @@ def opened(
         asking: Whether a session of the environment that is not open is left out, with a warning.
         warn: Called with a warning about such damage or such a session; None: no warning.
         clock: The wall clock; None: the system's.
-        extracting: Whether the configured extractor is needed; its libraries take long to load.
+        extractor: The extractor of messages; None: there is none but those that need no model.
 
     Raises:
         StoreFailed: There is no such file, no such server, or no store on it.
@@ -81,7 +80,6 @@ def opened(
     wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
     if not (making or read_only or is_file(run.path)):
         open_store(run.path, read_only=True).close()  # fails if there is none, and creates nothing
-    extractor = chat_extractor(run) if extracting and not read_only else None
     store = open_store(run.path, read_only=read_only, keys=run.keys)
     try:
         if not making:
