@@ -23,12 +23,15 @@ PARIS, ROME, TEA, DOG = (
 )
 
 
+Facts = Mapping[str, Sequence[tuple[str, str, str | None]]]
+"""By message, the text of a fact, its relation, and the known text that it relates to."""
+
+
 @define
 class Table:
     """A model that finds what a table says of each message, and relates it to a known text."""
 
-    facts: Mapping[str, Sequence[tuple[str, str, str | None]]]
-    """By message: text, relation and the known text that it relates to."""
+    facts: Facts
     name: str = "table"
     model: str = "first"
     prompt: str = ""
@@ -58,8 +61,8 @@ class Table:
 
 
 FIRST = Table({PARIS: [(PARIS, "unrelated", None)], TEA: [("I like cake.", "unrelated", None)]})
-ROME_FOR_PARIS = {ROME: [(ROME, "updates", PARIS)]}
-BETTER = {
+ROME_FOR_PARIS: Facts = {ROME: [(ROME, "updates", PARIS)]}
+BETTER: Facts = {
     PARIS: [(PARIS, "unrelated", None)],
     ROME: [(ROME, "updates", PARIS)],
     TEA: [("I like tea.", "unrelated", None)],
@@ -142,7 +145,7 @@ def test_an_adoption_is_one_command_that_asks_no_extractor(store: MemoryStore) -
         row = store.log("default").command("once")
         assert row is not None
         assert (row.first, row.last) == (before + 1, memory.status().version)
-        (source,) = memory.sources(of=adopted.changed[0].after_id)
+        (source,) = memory.sources(of=str(adopted.changed[0].after_id))
         assert (source.model, source.quotes[0].text) in {("better", ROME), ("better", TEA)}
         version = memory.status().version
         assert memory.adopt_extraction("trial", command_id="once") == adopted

@@ -24,7 +24,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     "Remember": {
         **_paths("commands.ingest", "ingest"),
         **_paths("imports.import_from", "import_from"),
-        **_paths("commands.messages", "add"),
+        **_paths("imports.messages", "add"),
         **_paths("commands.blocks", "learn learn_many revise erase erase_space"),
     },
     "Ask": {
@@ -51,7 +51,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Experiment": {
         **_paths("commands.experiments", "what_if backtest policy"),
-        **_paths("commands.messages", "re_extract"),
+        **_paths("imports.messages", "re_extract"),
     },
     "Transfer": {
         **_paths("commands.transfer", "receipt export import_ fork dump"),

@@ -75,12 +75,16 @@ if TYPE_CHECKING:
     )
     from mnemic.kernel.results.descents import (
         AddResult,
+        AdoptExtractionResult,
+        ChangedDecision,
         Descendant,
         Descent,
         ExtractionResult,
+        FactChange,
         FactResult,
         QuarantineResult,
         Quotation,
+        ReExtractResult,
         RefusedFactResult,
     )
     from mnemic.kernel.results.edges import (
@@ -110,12 +114,6 @@ if TYPE_CHECKING:
         NearMiss,
         ProbabilityTerm,
         WhyNot,
-    )
-    from mnemic.kernel.results.extractions import (
-        AdoptExtractionResult,
-        ChangedDecision,
-        FactChange,
-        ReExtractResult,
     )
     from mnemic.kernel.results.frontier import (
         Calibration,
@@ -322,7 +320,6 @@ def _modules() -> Iterator[ModuleType]:
         descents,
         exchange,
         explanations,
-        extractions,
         frontier,
         guides,
         references,
@@ -330,4 +327,4 @@ def _modules() -> Iterator[ModuleType]:
     )
 
     yield from (backtests, chronicles, compositions, descents, exchange)
-    yield from (explanations, extractions, frontier, guides, references, replays)
+    yield from (explanations, frontier, guides, references, replays)

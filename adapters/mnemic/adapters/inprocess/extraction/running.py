@@ -14,7 +14,7 @@ Rules of this module:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, overload
 
@@ -222,7 +222,7 @@ class Runner:
         identity = (self.extractor.name, self.extractor.model, self.extractor.prompt)
         return read_by(view, number, identity, after=self.after)
 
-    def _parts(self, windows: Sequence[Sequence[BlockId]]) -> Iterator[Sequence[BlockId]]:
+    def _parts(self, windows: Iterable[Sequence[BlockId]]) -> Iterator[Sequence[BlockId]]:
         """Yield the windows, those of an extractor without a model in parts.
 
         Such a one is asked twice, and a part ends with each message in which it finds a fact: so a

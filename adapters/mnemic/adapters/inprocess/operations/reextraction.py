@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from mnemic.adapters.inprocess.consolidation.inbox_worker import InboxWorker
@@ -16,8 +17,8 @@ from mnemic.adapters.inprocess.operations.host import Date, _SharedModels
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.decisions.learning import MESSAGE
 from mnemic.kernel.errors import FieldRefused, SpaceNotFound
+from mnemic.kernel.events import Event
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import CommandRow, Extractor, Store
@@ -68,6 +69,7 @@ class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
                 re-extraction of another extractor, or there are more than 10,000 messages.
             VectorRefused, EmbedderMismatch, Unavailable: The embedder failed; call again.
         """
+        from mnemic.adapters.inprocess.consolidation import consolidation
         from mnemic.adapters.inprocess.extraction import differing
         from mnemic.adapters.inprocess.extraction.adopting import decide_retirement
         from mnemic.adapters.inprocess.extraction.results import status_of
@@ -89,7 +91,7 @@ class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
             messages = _messages(there.view(), since_us, until_us)
             run = runner.run(messages, progress)
             there.prepared(Command("re_extract", {}), lambda view, _: decide_retirement(view, base))
-            fork.consolidate()
+            fork._with_models(partial(consolidation.consolidate, there))  # noqa: SLF001
             state, head = there.state, there.snapshot().version
             events = [each.event for each in state.extractions.between(base, head)]
             found = differing.difference(state, base, head)
@@ -213,7 +215,7 @@ class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
             opened.log_state.close()
 
 
-def _events(space: SessionHandle, row: CommandRow) -> list[object]:
+def _events(space: SessionHandle, row: CommandRow) -> list[Event]:
     return [each.event for each in space.recorded(row.first - 1, row.last)]
 
 
@@ -223,6 +225,8 @@ def _messages(view: View, since_us: int | None, until_us: int | None) -> list[Bl
     Raises:
         FieldRefused: There are too many.
     """
+    from mnemic.kernel.decisions.learning import MESSAGE
+
     recorded_us = view.state.timeline.recorded_us.values
     found: list[tuple[int, BlockId]] = []
     for number in view.known().tolist():
