@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -276,3 +279,44 @@ def test_a_space_with_another_beginning_is_no_fork(memory: SyncMemory, store: Me
     ):
         with pytest.raises(FieldRefused, match="is no fork"):
             call()
+
+
+PROGRAM = """
+import os, sys
+from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.kernel.ports import Extract, Fact, Span
+from mnemic.specs.strategies.vectors import PlaneEmbedder
+
+class Killed:
+    name, model, prompt, window, compares = "table", "better", "", 1, False
+
+    def extract(self, messages, known):
+        (message,) = messages
+        if message.content == sys.argv[2]:
+            os._exit(9)
+        span = Span(message=0, text=message.content)
+        return Extract(facts=(Fact(text=message.content, quotes=(span,)),))
+
+with SyncMemory.open(sys.argv[1], extractor=Killed(), embedder=PlaneEmbedder()) as memory:
+    memory.re_extract("table", "trial")
+"""
+
+
+@pytest.mark.extended
+def test_a_killed_reextraction_is_continued(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    with SyncMemory.open(path, extractor=FIRST, embedder=PlaneEmbedder()) as memory:
+        memory.add(TALK)
+        memory.recall("angle 1")
+        before = memory.verify()
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, path, TEA], check=False)
+    assert ran.returncode == 9
+    again = Table(BETTER, model="better", compares=False)
+    with SyncMemory.open(path, extractor=again, embedder=PlaneEmbedder()) as memory:
+        assert memory.verify() == before
+        found = memory.re_extract("table", "trial")
+        assert again.asked == [TEA]
+        assert (found.status, found.read) == ("done", 3)
+        assert memory.verify() == before
+        memory.adopt_extraction("trial")
+        assert set(facts(memory)) == {PARIS, ROME, "I like tea."}
