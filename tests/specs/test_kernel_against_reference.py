@@ -31,7 +31,8 @@ from mnemic.kernel.decisions import (
 )
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
-from mnemic.kernel.extraction import deciding as extracting
+from mnemic.kernel.extraction.accepting import Call, message_of
+from mnemic.kernel.extraction.deciding import decide_extraction
 from mnemic.kernel.model.blocks import STATUSES, Fresh
 from mnemic.kernel.model.identity import BlockId, CommandId, SessionId
 from mnemic.kernel.model.texts import BlockText, Question, Salt
@@ -246,16 +247,16 @@ class Shell:
         view, blocks = self.view, self.plain.blocks
         others = [each for each in self.plain.order if self._is_current(each)]
         known = tuple(each for each in others if blocks[each].category != learning.MESSAGE)[-4:]
-        shown = [extracting.message_of(view, blocks[each].number) for each in messages]
-        facts = [extracting.message_of(view, blocks[each].number) for each in known]
+        shown = [message_of(view, blocks[each].number) for each in messages]
+        facts = [message_of(view, blocks[each].number) for each in known]
         try:
             found = EXTRACTOR.extract(
                 shown, [KnownBlock(content=each.content, author=each.author) for each in facts]
             )
         except ValueError:
             found = Extract(problem="failed")
-        call = extracting.Call(extractor="text-1", messages=messages, known=known)
-        for event in extracting.decide_extraction(view, call, found, self.moment).events:
+        call = Call(extractor="text-1", messages=messages, known=known)
+        for event in decide_extraction(view, call, found, self.moment).events:
             if isinstance(event, happened.BlockSuperseded):
                 self._check_supersession(event.supersession)
             self.happen(event)

@@ -21,7 +21,8 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.reverting_selection import decide_revert_selection
 from mnemic.kernel.events import Event, ExtractedFact, FactsExtracted, Recorded
-from mnemic.kernel.extraction.deciding import ABOUT, Accepted, Call, Found, decide_adoption
+from mnemic.kernel.extraction.accepting import ABOUT, Call
+from mnemic.kernel.extraction.deciding import Accepted, Found, decide_adoption
 from mnemic.kernel.extraction.grounding import Spot
 from mnemic.kernel.model.identity import CommandId
 from mnemic.kernel.model.texts import Erased

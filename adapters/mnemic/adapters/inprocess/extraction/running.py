@@ -26,7 +26,8 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.decision import first_of
 from mnemic.kernel.errors import CommandIdReused
 from mnemic.kernel.events import FactsExtracted
-from mnemic.kernel.extraction.deciding import Call, decide_extraction, message_of
+from mnemic.kernel.extraction.accepting import Call, message_of
+from mnemic.kernel.extraction.deciding import decide_extraction
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
