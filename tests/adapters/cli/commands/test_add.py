@@ -8,9 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio import to_thread
 
+from mnemic.adapters.cli.invocation.context import invocation
 from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.cli.serving.serve import spaces_of
 from tests.adapters.cli.conftest import Shell
 from tests.adapters.endpoints.conftest import Reply, Server, server
 from tests.adapters.extractors.conftest import answer, fact
@@ -126,3 +130,21 @@ def test_a_reextraction_is_shown_and_adopted(talk: Path, shell: Shell) -> None:
     assert "- I live in Graz." in shown.out
     adopted = shell("adopt-extraction", "trial", "--json").document
     assert [each["before"] for each in adopted["lost"]] == ["I live in Graz."]
+
+
+def test_a_server_has_the_configured_extractor(
+    store: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMIC_CHAT_KEY", "secret")
+    run = invocation(store, space="default", chat_url=server.url, chat_model="m", as_json=True)
+    server.script.append(answer(fact("Ines lives in Graz.", "I live in Graz")))
+
+    async def served() -> list[str | None]:
+        async with spaces_of(run, read_only=False) as spaces:
+            await spaces.make("default")
+            with await spaces.hold("default") as hold:
+                added = await to_thread.run_sync(hold.memory.add, SAID[:1])
+                return [each.content for each in added.facts]
+
+    assert anyio.run(served) == ["Ines lives in Graz."]
+    assert server.requests[0].key == "Bearer secret"
