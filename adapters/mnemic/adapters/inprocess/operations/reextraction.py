@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
-from mnemic.adapters.inprocess.consolidation.inbox_worker import InboxWorker
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome, Progress
 from mnemic.adapters.inprocess.engine.opening import open_space
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.operations.extraction import ExtractionOperations
-from mnemic.adapters.inprocess.operations.host import Date, _SharedModels
+from mnemic.adapters.inprocess.operations.host import Date
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision
@@ -203,16 +201,11 @@ class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
             read_only=False,
             checkpoints=False,
         )
-        host = copy(self)
-        host._make_handle(opened.handle_of(caller.actor, None, zone=caller.zone))  # noqa: SLF001
-        host._shared_models = _SharedModels(self._models)  # noqa: SLF001
-        host._inbox_worker = InboxWorker(host._promote_in_background)  # noqa: SLF001
+        host = self._host_of(opened.handle_of(caller.actor, None, zone=caller.zone))
         try:
             yield host
         finally:
-            host._inbox_worker.close()  # noqa: SLF001
             host.close()
-            opened.log_state.close()
 
 
 def _events(space: SessionHandle, row: CommandRow) -> list[Event]:
