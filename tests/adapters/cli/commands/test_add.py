@@ -13,6 +13,7 @@ import pytest
 from anyio import to_thread
 
 from mnemic.adapters.cli.invocation.context import invocation
+from mnemic.adapters.cli.invocation.extractors import chat_extractor
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.serving.serve import spaces_of
 from tests.adapters.cli.conftest import Shell
@@ -140,11 +141,14 @@ def test_a_server_has_the_configured_extractor(
     server.script.append(answer(fact("Ines lives in Graz.", "I live in Graz")))
 
     async def served() -> list[str | None]:
-        async with spaces_of(run, read_only=False) as spaces:
+        async with spaces_of(run, read_only=False, extractor=extractor) as spaces:
             await spaces.make("default")
             with await spaces.hold("default") as hold:
                 added = await to_thread.run_sync(hold.memory.add, SAID[:1])
                 return [each.content for each in added.facts]
 
-    assert anyio.run(served) == ["Ines lives in Graz."]
+    extractor = chat_extractor(run)
+    assert extractor is not None
+    with extractor:
+        assert anyio.run(served) == ["Ines lives in Graz."]
     assert server.requests[0].key == "Bearer secret"

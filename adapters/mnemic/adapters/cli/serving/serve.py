@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,7 @@ from mnemic.kernel.errors import Unavailable
 if TYPE_CHECKING:
     from mnemic.adapters.access import Keyring
     from mnemic.adapters.hosting import Spaces
+    from mnemic.kernel.ports import Extractor
 
 NEEDED = ("litestar", "uvicorn", "httptools")
 """Packages of the extra ``http`` that serving imports."""
@@ -82,6 +84,7 @@ def serve(
         run: The invocation.
     """
     require_extra()
+    from mnemic.adapters.cli.invocation.extractors import chat_extractor
     from mnemic.adapters.cli.serving.access import keyring_of
     from mnemic.adapters.hosting.nearby_stores import check_meant
     from mnemic.adapters.http import server
@@ -111,16 +114,17 @@ def serve(
             f"no client has access yet: there is no token in {keyring.path}. Create one with "
             "`mnemic token create NAME --write SPACE`; it takes effect at once."
         )
-    spaces = spaces_of(run, read_only=read_only)
-    server.run(
-        spaces,
-        keyring,
-        settings,
-        announce=lambda url: _announce(run, url, keyring),
-        observing=partial(tracing, asked=telemetry),
-        prepare=log,
-        workers=count,
-    )
+    extractor = None if read_only else chat_extractor(run)
+    with extractor or nullcontext():
+        server.run(
+            spaces_of(run, read_only=read_only, extractor=extractor),
+            keyring,
+            settings,
+            announce=lambda url: _announce(run, url, keyring),
+            observing=partial(tracing, asked=telemetry),
+            prepare=log,
+            workers=count,
+        )
     return Exit.OK
 
 
@@ -147,17 +151,14 @@ def _begin(run: Invocation, *, read_only: bool) -> None:
             pass
 
 
-def spaces_of(run: Invocation, *, read_only: bool) -> Spaces:
+def spaces_of(run: Invocation, *, read_only: bool, extractor: Extractor | None = None) -> Spaces:
     """Return the spaces of the store, to be served."""
-    from mnemic.adapters.cli.invocation.extractors import chat_extractor
     from mnemic.adapters.embedders.shipped import embedder_named
     from mnemic.adapters.hosting import Spaces
 
-    opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only}
+    opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only, "extractor": extractor}
     if run.embedder is not None and not read_only:
         opening["embedder"] = embedder_named(run.embedder)
-    if not read_only and (extractor := chat_extractor(run)) is not None:
-        opening["extractor"] = extractor
     return Spaces(
         run.path,
         keys=run.keys,
