@@ -18,6 +18,7 @@ from mnemic.kernel.model.identity import DecisionId
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Analysis, Embedder, Passage, Store
 from mnemic.specs.strategies import commands
+from mnemic.specs.strategies.messages import Add, Said, TextExtractor
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FAR = datetime(9000, 1, 1, tzinfo=UTC)
@@ -197,7 +198,7 @@ class Player:
         label = existing[place % len(existing)].label_id
         return lambda name: memory.retract_label(label, command_id=name)
 
-    def _asked(
+    def _asked(  # noqa: C901 - a case per operation
         self, command: Command, blocks: Sequence[str]
     ) -> tuple[Callable[..., Any], dict[str, Any]]:
         """Return the operation of a command and its arguments; blocks by id."""
@@ -211,6 +212,11 @@ class Player:
             case commands.Revert():
                 first, last = commands.stretch(command, self._head())
                 return memory.revert, {"from_version": first, "to_version": last}
+            case Add(messages=messages, user=user):
+                return memory.add, {
+                    "messages": [self._message(each) for each in messages],
+                    "scope": None if user is None else {"user": user},
+                }
             case commands.LearnMany(lessons=lessons):
                 return memory.learn_many, {"lessons": [self._lesson(each) for each in lessons]}
             case commands.Outcome():
@@ -236,6 +242,13 @@ class Player:
     def _head(self) -> int:
         status = self.memory.status()
         return int(status["version"] if isinstance(status, dict) else status.version)
+
+    def _message(self, said: Said) -> dict[str, Any]:
+        given = attrs.asdict(said)
+        after_us = given.pop("said_in_us")
+        if after_us is not None:
+            given["created_at"] = date(self._clock.now_us() + after_us)
+        return {name: value for name, value in given.items() if value is not None}
 
     def _lesson(self, lesson: commands.Learn) -> dict[str, Any]:
         given = attrs.asdict(lesson)
@@ -267,13 +280,18 @@ class Agent(Player):
             read_only=False,
         )
         self.embedder = embedder
-        super().__init__(SyncMemory(self.space, embedder=embedder, analyst=Reader()), clock)
+        super().__init__(self._opened(), clock)
+
+    def _opened(self) -> SyncMemory:
+        return SyncMemory(
+            self.space, embedder=self.embedder, analyst=Reader(), extractor=TextExtractor()
+        )
 
     def think_with(self, embedder: Embedder) -> None:
         """Use *embedder* from now on."""
         self.space.snapshot()
         self.embedder = embedder
-        self.memory = SyncMemory(self.space, embedder=embedder, analyst=Reader())
+        self.memory = self._opened()
 
 
 OPERATIONS: dict[type, str] = {

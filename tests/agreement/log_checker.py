@@ -54,11 +54,15 @@ class LogChecker:
         """Number of blocks at each decision."""
         self.erased: dict[BlockId, int] = {}
         """The version that last erased a block, alone or with all others."""
+        self._displacing_none: set[int] = set()
+        """Versions that deferred a connection which could have displaced an edge: only those of an
+        extraction, whose event is the last of a command."""
 
     def catch_up(self) -> None:
         """Check and apply the events written since."""
         for recorded in read(self._log, self.plain.version):
             self._take(recorded)
+        assert not self._displacing_none
 
     def replays(self, decision: DecisionId) -> set[str]:
         """Return the possible outcomes of replaying a decision."""
@@ -98,7 +102,7 @@ class LogChecker:
         assert plain.clock.active_us == recorded.active_us
         self._check_edges(stood, before)
 
-    def _judge(self, recorded: Recorded) -> None:  # noqa: C901 - a case per kind
+    def _judge(self, recorded: Recorded) -> None:  # noqa: C901, PLR0912 - a case per kind
         """Compare a decision with that of the reference on the state before it."""
         plain, now_us = self.plain, recorded.active_us
         match recorded.event:
@@ -122,7 +126,13 @@ class LogChecker:
                 assert list(event.displaced) == displaced
             case happened.EdgeDeferred() as event:
                 room = PlainRoom(plain, now_us)
-                assert room.admit(event.source, event.target, event.relation) is None
+                displaced = room.admit(event.source, event.target, event.relation)
+                assert displaced is None or displaced  # no place was free
+                if displaced:
+                    self._displacing_none.add(recorded.version)
+            case happened.FactsExtracted(preceding=preceding):
+                version = recorded.version
+                self._displacing_none.difference_update(range(version - preceding, version))
             case happened.RecallRecorded() as event:
                 returned = [plain.order[row.block] for row in event.answer.rows]
                 staging = expected.expected_staging(plain, returned, recorded.session_id, now_us)

@@ -31,6 +31,7 @@ from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
 from mnemic.projections.view import as_of
 from mnemic.specs.strategies import commands
+from mnemic.specs.strategies.messages import TextExtractor
 from mnemic.specs.strategies.vectors import PlaneEmbedder
 from tests.adapters.checkpoints.states import restored, space_of, told, told_by_log
 from tests.agreement.agents import POLICIES, Command, Player, any_commands
@@ -98,6 +99,7 @@ class KeptAndRestored(RuleBasedStateMachine):
         return SyncMemory.open(
             self.store,
             embedder=EMBEDDERS[self.model](),
+            extractor=TextExtractor(),
             clock=self.clock,
             policy=self.policy,
             checkpoints=self.path,

@@ -202,7 +202,9 @@ def heard(pipe: IO[bytes], number: int) -> list[dict[str, Any]]:
 ODD_OPTIONS = (
     "--json --limit --as-of --version --hour --tag --top-k --where --space --actor -- -".split()
 )
-COMMANDS = sorted({name.replace("_", "-") for name in operations()} - {"export", "fork", "reembed"})
+COMMANDS = sorted(
+    {name.replace("_", "-") for name in operations()} - {"export", "fork", "re-extract", "reembed"}
+)
 
 
 @contextmanager

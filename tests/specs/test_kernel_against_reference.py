@@ -31,12 +31,15 @@ from mnemic.kernel.decisions import (
 )
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
+from mnemic.kernel.extraction.accepting import Call, message_of
+from mnemic.kernel.extraction.deciding import decide_extraction
 from mnemic.kernel.model.blocks import STATUSES, Fresh
-from mnemic.kernel.model.identity import CommandId, SessionId
+from mnemic.kernel.model.identity import BlockId, CommandId, SessionId
 from mnemic.kernel.model.texts import BlockText, Question, Salt
 from mnemic.kernel.model.vectors import Vector, quantise
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.ports import Extract, KnownBlock
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.state.apply import apply
 from mnemic.projections.state.replay import rebuild
@@ -48,10 +51,12 @@ from mnemic.specs.reference.reverting import expected_revert
 from mnemic.specs.reference.upkeep import expected_curate
 from mnemic.specs.strategies import commands, episodes
 from mnemic.specs.strategies.clocks import START_US
+from mnemic.specs.strategies.messages import Add, TextExtractor
 from mnemic.specs.strategies.vectors import PlaneEmbedder
 from tests.agreement.snapshots import state_of_reference, state_of_view
 
 EMBEDDER = PlaneEmbedder()
+EXTRACTOR = TextExtractor()
 CHUNK = 5
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIGHT = attrs.evolve(
@@ -121,13 +126,15 @@ class Shell:
         with suppress(Refused):
             self._play(command)
 
-    def _play(self, command: commands.Command) -> None:  # noqa: C901, PLR0912 - a case per operation
+    def _play(self, command: commands.Command) -> None:  # noqa: C901, PLR0912, PLR0915 - a case each
         match command:
             case commands.Learn():
                 self._learn(command)
             case commands.LearnMany(lessons=lessons):
                 for lesson in lessons:
                     self._learn(lesson)
+            case Add():
+                self._add(command)
             case commands.Revise(block=block, content=content):
                 decided = archiving.decide_revise(self.view, self.block(block), content, None)
                 learned, superseded = decided.events
@@ -209,6 +216,50 @@ class Shell:
                 ),
             )
         )
+
+    def _add(self, added: Add) -> None:
+        lessons = [
+            learning.Lesson(
+                content=each.content,
+                category=learning.MESSAGE,
+                author=each.author,
+                thread=each.thread,
+                created_at=None
+                if each.said_in_us is None
+                else EPOCH + timedelta(microseconds=self.now_us + each.said_in_us),
+                metadata=None if each.id is None else {"message_id": each.id},
+                role=each.role,
+                scope=None if added.user is None else {"user": added.user},
+            )
+            for each in added.messages
+        ]
+        decided = archiving.decide_learn_many(self.view, lessons)
+        self.write(decided)
+        learned = {each.block_id for each in decided.result if isinstance(each, learning.Learned)}
+        messages = [each for each in self.plain.order if each in learned and self._is_current(each)]
+        for first in range(0, len(messages), EXTRACTOR.window):
+            self._extract(tuple(messages[first : first + EXTRACTOR.window]))
+
+    def _is_current(self, block: str) -> bool:
+        return self.plain.blocks[BlockId(block)].status in {"inbox", "active"}
+
+    def _extract(self, messages: tuple[BlockId, ...]) -> None:
+        view, blocks = self.view, self.plain.blocks
+        others = [each for each in self.plain.order if self._is_current(each)]
+        known = tuple(each for each in others if blocks[each].category != learning.MESSAGE)[-4:]
+        shown = [message_of(view, blocks[each].number) for each in messages]
+        facts = [message_of(view, blocks[each].number) for each in known]
+        try:
+            found = EXTRACTOR.extract(
+                shown, [KnownBlock(content=each.content, author=each.author) for each in facts]
+            )
+        except ValueError:
+            found = Extract(problem="failed")
+        call = Call(extractor="text-1", messages=messages, known=known)
+        for event in decide_extraction(view, call, found, self.moment).events:
+            if isinstance(event, happened.BlockSuperseded):
+                self._check_supersession(event.supersession)
+            self.happen(event)
 
     def _consolidate(self, limit: int | None) -> None:
         waiting = self.view.inbox()

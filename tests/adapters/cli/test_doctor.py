@@ -72,7 +72,9 @@ def test_every_setting_is_shown_with_its_origin(
 ) -> None:
     monkeypatch.setenv("MNEMIC_ACTOR", "ines")
     monkeypatch.setenv("MNEMIC_SPACE", "other")
-    found = examined(noted, "--space", "default", "--tokens=estimate")
+    monkeypatch.setenv("MNEMIC_CHAT_URL", "https://me:secret@models.example/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    found = examined(noted, "--space", "default", "--tokens=estimate", "--chat-model=small")
     of_settings = {name: each for name, each in found.items() if name[0] == "settings"}
     assert {what: each["detail"] for (_, what), each in of_settings.items()} == {
         "db": f"{store} (MNEMIC_DB)",
@@ -83,6 +85,9 @@ def test_every_setting_is_shown_with_its_origin(
         "embedder": "that of the space (default)",
         "tokens": "estimate (--tokens)",
         "retriever": "exact (default)",
+        "chat-url": "https://models.example/v1 (MNEMIC_CHAT_URL)",
+        "chat-model": "small (--chat-model)",
+        "chat-key": "set (OPENAI_API_KEY)",
         "traceback": "off (default)",
     }
 

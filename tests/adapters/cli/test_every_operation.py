@@ -31,6 +31,7 @@ NOT_WRITTEN = {
     "keys": "--keys of every command",
 }
 CALLED = {
+    "add.messages": "path",
     "ask_again.decision_id": "decision_id",
     "adopt_policy.policy": "file",
     "backtest.horizon_hours": "horizon",

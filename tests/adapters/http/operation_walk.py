@@ -141,6 +141,8 @@ WALK: tuple[Step, ...] = (
     step("quarantine", selector={"source": "walk"}),
     step("revert_source", selector={"source": "walk"}, dry_run=True),
     step("fork", space="copy"),
+    step("re_extract", extractor="none", space="again"),
+    step("adopt_extraction", space="again"),
     step("verify"),
     step("erase", block_ids=["{doomed}"]),
     step("erase_space", confirm="notes"),

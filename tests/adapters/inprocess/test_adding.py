@@ -239,3 +239,35 @@ def test_rules_update_what_a_speaker_said_before() -> None:
         ("Now I live in Rome.", False, "revised"),
         ("I live in Oslo.", False, "none"),
     ]
+
+
+def test_an_archived_fact_that_is_found_again_is_not_connected(
+    memory: SyncMemory, extractor: Scripted
+) -> None:
+    memory.learn("I live in Paris.", author="Ben", created_at="2026-03-01T00:00:00+00:00")
+    message = said("I live in Rome.", 2, id="1")
+    found = add(memory, extractor, message)
+    memory.forget(found.block_id)
+    extractor.prompt = "another"
+    again = add(memory, extractor, message, relation="contradicts", other=0)
+    assert (again.block_id, again.effect) == (found.block_id, "none")
+    assert memory.edges(found.block_id) == ()
+
+
+def test_a_repeated_addition_is_answered_as_the_first_time(
+    memory: SyncMemory, extractor: Scripted
+) -> None:
+    extractor.error = TimeoutError("no answer")
+    failed = memory.add([said("I live in Rome.", 1)], command_id="a")
+    extractor.error = None
+    extractor.facts = [whole("I live in Rome.")]
+    added = memory.add([said("I live in Rome.", 1)], command_id="b")
+    memory.forget(added.facts[0].block_id)
+    version = memory.status().version
+    again = memory.add([said("I live in Rome.", 1)], command_id="a")
+    assert failed.extraction is not None
+    assert again.extraction is not None
+    assert (again.extraction.status, again.extraction.unread) == ("failed", 1)
+    assert again.extraction.problems == ("the extractor failed",)
+    assert memory.add([said("I live in Rome.", 1)], command_id="b") == added
+    assert memory.status().version == version

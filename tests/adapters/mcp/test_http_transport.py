@@ -288,14 +288,24 @@ def test_a_stopping_server_ends_listening_streams(tmp_path: Path) -> None:
     run(tmp_path, conversation)
 
 
-@pytest.mark.parametrize("space", ["other", "ghost", " other ", "\tother\n"])
+NAMING_A_FORK = {"fork": {}, "re_extract": {"extractor": "none"}, "adopt_extraction": {}}
+
+
+@pytest.mark.parametrize(
+    ("space", "tool"),
+    [
+        *((space, "fork") for space in ("other", "ghost", " other ", "\tother\n")),
+        *(("other", tool) for tool in NAMING_A_FORK if tool != "fork"),
+    ],
+)
 def test_a_fork_needs_a_token_for_both_spaces_and_reveals_neither(
-    tmp_path: Path, space: str
+    tmp_path: Path, space: str, tool: str
 ) -> None:
     async def conversation(server: Served) -> None:
         secret = server.token("ines", default="admin")
         async with visiting(server.url, secret) as agent:
-            answer = await agent.call_tool("mnemic_fork", {"space": space})
+            arguments = {"space": space, **NAMING_A_FORK[tool]}
+            answer = await agent.call_tool(f"mnemic_{tool}", arguments)
             assert answer.structured_content == {
                 "code": "space-not-found",
                 "detail": f"there is no space {space.strip()!r} that you may create",

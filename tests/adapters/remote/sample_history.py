@@ -238,6 +238,9 @@ def _copied(life: Life) -> None:
     life.ask("checkpoints")
     life.ask("drop_checkpoints")
     life.ask("fork", space="other", version=12)
+    life.ask("re_extract", extractor="none", space="again")
+    life.ask("adopt_extraction", space="again")
+    life.ask("adopt_extraction", space="again")
     where = life.folder / "life.jsonl"
     life.keep("export", life.memory.export(where))
     copied = SyncMemory.import_space(where, life.folder / "copy.db", space="copy")

@@ -17,9 +17,10 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel import results
 from mnemic.kernel.errors import MnemicError
-from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.identity import BlockId, DecisionId
 from mnemic.kernel.results import (
     Backtest,
+    ChangedDecision,
     ClaimConflict,
     ContradictedPair,
     Difference,
@@ -111,6 +112,9 @@ BY_HAND: dict[type, Result] = {
         recorded_score=0.5,
         replayed_rank=None,
         replayed_score=None,
+    ),
+    ChangedDecision: ChangedDecision(
+        decision_id=DecisionId("d1"), query="tea?", entered=(BlockId("0" * 16),)
     ),
     EdgeChange: EdgeChange(before=EDGE, after=EDGE),
     Superseded: Superseded(block=MEMORY, superseded_by=BlockId("1" * 16)),

@@ -16,6 +16,8 @@ from mnemic.kernel.policy import Policy
 from mnemic.specs.contracts import raised
 
 FIRST: dict[str, tuple[str, ...]] = {
+    "add": ("messages",),
+    "adopt_extraction": ("space",),
     "adopt_policy": ("policy",),
     "analogies": ("block_id",),
     "backtest": ("policies",),
@@ -36,6 +38,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "erase": ("block_ids",),
     "erase_space": ("confirm",),
     "explain": ("decision_id", "block_id"),
+    "facts": ("of",),
     "export": ("path",),
     "forget": ("block_id", "reason"),
     "fork": ("space",),
@@ -45,6 +48,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "learn_many": ("lessons",),
     "outcome": ("block_ids", "signal"),
     "quarantine": ("selector",),
+    "re_extract": ("extractor", "space"),
     "recall": ("query",),
     "receipt": ("decision_id",),
     "replay": ("decision_id",),
@@ -53,6 +57,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "revert_source": ("selector",),
     "revise": ("block_id", "content", "reason"),
     "rezone": ("block_id", "zone", "reason"),
+    "sources": ("of",),
     "verify_receipt": ("receipt",),
     "what_if": ("decision_id",),
     "why_not": ("decision_id", "block_id"),
@@ -74,15 +79,17 @@ NAMED = frozenset({"confirm", "reason", "signal"})
 """Options of the command line that may be positional arguments here."""
 REFUSING = {"record": "--no-record", "words": "--no-words"}
 """Flags for false values; false values of other options are omitted."""
-LISTS = frozenset({"edges", "lessons"})
+LISTS = frozenset({"edges", "lessons", "messages"})
 """Arguments passed as files of JSON lines."""
 MOMENTS = frozenset({"history", "log"})
 """Operations that print one document for each event."""
-ITEMS = frozenset("analogies composed_with edges near_duplicates pending_connections".split())
+ITEMS = frozenset(
+    "analogies composed_with edges facts near_duplicates pending_connections sources".split()
+)
 """Operations with several results, which are in one object on the command line."""
 LACKS = frozenset(
     """
-    add adopt_policy.shape backtest.shape clock compose.shape
+    adopt_policy.shape backtest.shape clock compose.shape
     composed_graph.ignored connects.shape embedder last_learned_block_id last_recall_block_ids
     learn_many.shape progress read_only reembed session session_block_ids session_handle
     subgraph.shape to_markdown where.nested

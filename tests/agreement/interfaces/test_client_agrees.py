@@ -22,6 +22,7 @@ from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.results import RecallResult, detailed
 from mnemic.specs.strategies import commands
+from mnemic.specs.strategies.messages import TextExtractor
 from mnemic.specs.strategies.vectors import PlaneEmbedder
 from tests.adapters.client.serving import serving
 from tests.agreement.agents import POLICIES, Command, Player, Reader, any_commands
@@ -34,6 +35,7 @@ def opening(policy: str, clock: ManualClock) -> dict[str, Any]:
     return {
         "embedder": PlaneEmbedder(),
         "analyst": Reader(),
+        "extractor": TextExtractor(),
         "clock": clock,
         "entropy": SeededEntropy("the same salt"),
         "policy": POLICIES[policy],

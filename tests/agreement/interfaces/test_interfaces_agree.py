@@ -30,6 +30,7 @@ from mnemic.kernel.ports import Log, Store
 from mnemic.specs.contracts import plain
 from mnemic.specs.contracts.interface.sample_requests import LONG_AGO
 from mnemic.specs.strategies import commands, texts
+from mnemic.specs.strategies.messages import TextExtractor
 from mnemic.specs.strategies.vectors import PlaneEmbedder
 from tests.agreement.agents import POLICIES, Command, Player, Reader, ScoreDecision, any_commands
 from tests.agreement.interfaces.command_line import CommandLine
@@ -105,6 +106,7 @@ class InterfacesAgree(RuleBasedStateMachine):
                         "actor": actor,
                         "embedder": PlaneEmbedder(),
                         "analyst": Reader(),
+                        "extractor": TextExtractor(),
                         "clock": clock,
                         "entropy": SeededEntropy(actor),
                         "policy": POLICIES[policy],

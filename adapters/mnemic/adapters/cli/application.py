@@ -172,6 +172,8 @@ def launch(
         CounterName, Parameter(name="--tokens", env_var="MNEMIC_TOKENS")
     ] = "estimate",
     retriever: Annotated[RetrieverName, Parameter(env_var="MNEMIC_RETRIEVER")] = "exact",
+    chat_url: Annotated[str | None, Parameter(env_var="MNEMIC_CHAT_URL")] = None,
+    chat_model: Annotated[str | None, Parameter(env_var="MNEMIC_CHAT_MODEL")] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
     given: Annotated[frozenset[str], Parameter(parse=False)] = frozenset(),
 ) -> int:
@@ -192,6 +194,9 @@ def launch(
             o200k_base or another encoding (an extra). A replay needs the counter of its decision.
         retriever: How near vectors are found: exact, by comparing all; or ann, by graphs that a
             host has left next to the store. For a single question ann is slower.
+        chat_url: The endpoint of the extractor chat, which finds facts in messages, such as
+            http://localhost:11434/v1 (an extra). Its key is in MNEMIC_CHAT_KEY or OPENAI_API_KEY.
+        chat_model: The model of that endpoint.
         as_json: Print one JSON document (log, history: one per line), errors too.
         given: The options of these that are on the command line.
     """
@@ -204,6 +209,8 @@ def launch(
         embedder=embedder,
         counter=counter,
         retriever=retriever,
+        chat_url=chat_url,
+        chat_model=chat_model,
         given=given,
         as_json=as_json,
     )

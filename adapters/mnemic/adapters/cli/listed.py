@@ -24,6 +24,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
     "Remember": {
         **_paths("commands.ingest", "ingest"),
         **_paths("imports.import_from", "import_from"),
+        **_paths("imports.messages", "add"),
         **_paths("commands.blocks", "learn learn_many revise erase erase_space"),
     },
     "Ask": {
@@ -48,7 +49,10 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
         **_paths("commands.time_travel", "replay"),
         **_paths("commands.history", "timeline diff"),
     },
-    "Experiment": _paths("commands.experiments", "what_if backtest policy"),
+    "Experiment": {
+        **_paths("commands.experiments", "what_if backtest policy"),
+        **_paths("imports.messages", "re_extract"),
+    },
     "Transfer": {
         **_paths("commands.transfer", "receipt export import_ fork dump"),
         **_paths("imports.import_from", "export_okf"),

@@ -111,6 +111,7 @@ class MemoryTable(_QueryTable):
 
     if TYPE_CHECKING:
         add = Offered(SyncMemory.add)
+        adopt_extraction = Offered(SyncMemory.adopt_extraction)
         adopt_policy = Offered(SyncMemory.adopt_policy)
         ask_again = Offered(SyncMemory.ask_again)
         backtest = Offered(SyncMemory.backtest)
@@ -139,6 +140,7 @@ class MemoryTable(_QueryTable):
         learn_many = Offered(SyncMemory.learn_many)
         outcome = Offered(SyncMemory.outcome)
         quarantine = Offered(SyncMemory.quarantine)
+        re_extract = Offered(SyncMemory.re_extract)
         recall = Offered(SyncMemory.recall)
         receipt = Offered(SyncMemory.receipt)
         replay = Offered(SyncMemory.replay)

@@ -106,7 +106,7 @@ class Queries(SyncDumps, ABC):
         )
 
     @operation("GET ./blocks/{of}/facts", "Blocks")
-    def facts(self, of: str) -> tuple[FactResult, ...]:
+    def facts(self, of: str) -> ResultList[FactResult]:
         """Return the facts that extractors found in a message, in the order of extraction.
 
         Args:
@@ -119,10 +119,11 @@ class Queries(SyncDumps, ABC):
         from mnemic.projections.view.extracted import findings_in
 
         view = self._view()
-        return tuple(finding_result(view, each) for each in findings_in(view, find(view, of)))
+        found = findings_in(view, find(view, of))
+        return ResultList(finding_result(view, each) for each in found)
 
     @operation("GET ./blocks/{of}/sources", "Blocks")
-    def sources(self, of: str) -> tuple[FactResult, ...]:
+    def sources(self, of: str) -> ResultList[FactResult]:
         """Return on what a fact rests: each extraction that found it, with what it quotes.
 
         A block that no extractor found rests on nothing but its own learning.
@@ -137,7 +138,8 @@ class Queries(SyncDumps, ABC):
         from mnemic.projections.view.extracted import findings_of
 
         view = self._view()
-        return tuple(finding_result(view, each) for each in findings_of(view, find(view, of)))
+        found = findings_of(view, find(view, of))
+        return ResultList(finding_result(view, each) for each in found)
 
     @operation("GET ./blocks/{block_id}/edges", "Edges")
     def edges(self, block_id: str) -> ResultList[Edge]:

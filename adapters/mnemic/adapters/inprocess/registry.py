@@ -28,6 +28,8 @@ Group: TypeAlias = Literal[
     "Spaces",
     "Server",
 ]
+FORKING: Final = frozenset({"adopt_extraction", "fork", "re_extract"})
+"""Operations whose argument ``space`` names another space, in which the caller needs ``admin``."""
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 """The headings under which operations are described, in order."""
 

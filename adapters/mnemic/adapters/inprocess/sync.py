@@ -23,14 +23,13 @@ from mnemic.adapters.inprocess.operations.blocks import BlockOperations
 from mnemic.adapters.inprocess.operations.checkpoints import CheckpointOperations
 from mnemic.adapters.inprocess.operations.edges import EdgeOperations
 from mnemic.adapters.inprocess.operations.experiments import ExperimentOperations
-from mnemic.adapters.inprocess.operations.extraction import ExtractionOperations
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.operations.host import Date, Day
 from mnemic.adapters.inprocess.operations.quarantine import QuarantineOperations
 from mnemic.adapters.inprocess.operations.recalls import RecallOperations
+from mnemic.adapters.inprocess.operations.reextraction import ReExtractionOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
-from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.registry import implements_operations, operation
 from mnemic.adapters.inprocess.view import SyncView, view_at
 from mnemic.kernel.decision import Decision, first_of
@@ -85,12 +84,11 @@ class SyncMemory(
     RecallOperations,
     ComposedGraph,
     ReferenceOperations,
-    ExchangeOperations,
     ExperimentOperations,
     CheckpointOperations,
     RevertOperations,
     QuarantineOperations,
-    ExtractionOperations,
+    ReExtractionOperations,
     Guided,
 ):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.

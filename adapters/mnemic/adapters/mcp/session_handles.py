@@ -17,7 +17,7 @@ import anyio
 from attrs import define, evolve, field
 
 from mnemic.adapters.inprocess.memory import Memory
-from mnemic.adapters.inprocess.registry import SCOPES, Scope
+from mnemic.adapters.inprocess.registry import FORKING, SCOPES, Scope
 from mnemic.adapters.mcp.call_limiter import CallLimiter
 from mnemic.adapters.mcp.tools import Allows, ToolSet, least_scope
 from mnemic.adapters.remote.calls import Call, perform
@@ -159,7 +159,7 @@ class ClientHandle:
                 scope=call.scope,
             )
         named = call.arguments.get("space")
-        if call.operation == "fork" and isinstance(named, str):
+        if call.operation in FORKING and isinstance(named, str):
             self._check_new_space(named.strip())  # as the operation itself will read it
         return call
 
@@ -172,4 +172,4 @@ class ClientHandle:
                 space=space,
             )
         if not self.allows_in(space, "admin"):
-            raise Forbidden(f"a fork to {space!r:.200} needs the scope admin there", scope="admin")
+            raise Forbidden(f"the space {space!r:.200} needs the scope admin too", scope="admin")

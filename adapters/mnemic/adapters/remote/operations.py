@@ -62,6 +62,8 @@ SPOKEN: Mapping[tuple[str, str], Any] = MappingProxyType(
         ("what_if", "policy"): PolicyBody | None,
         ("backtest", "policies"): dict[str, PolicyBody],
         ("reembed", "embedder"): EmbedderName,
+        ("re_extract", "since"): Instant | None,
+        ("re_extract", "until"): Instant | None,
         ("diff", "before"): int | str,
         ("diff", "after"): int | str,
     }

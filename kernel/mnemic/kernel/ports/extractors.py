@@ -2,7 +2,7 @@
 
 Messages and existing blocks are passed and named by their place in the call, so that an answer can
 name nothing else. An extractor proposes; what becomes of a proposal, and with which author, scope
-and zone, is decided by ``kernel.extraction.deciding``.
+and zone, is decided by ``kernel.extraction.accepting``.
 """
 
 from __future__ import annotations

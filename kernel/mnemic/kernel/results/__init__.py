@@ -75,12 +75,16 @@ if TYPE_CHECKING:
     )
     from mnemic.kernel.results.descents import (
         AddResult,
+        AdoptExtractionResult,
+        ChangedDecision,
         Descendant,
         Descent,
         ExtractionResult,
+        FactChange,
         FactResult,
         QuarantineResult,
         Quotation,
+        ReExtractResult,
         RefusedFactResult,
     )
     from mnemic.kernel.results.edges import (
@@ -164,6 +168,7 @@ __all__ = [
     "NAMED_MAX",
     "RECORDED",
     "AddResult",
+    "AdoptExtractionResult",
     "Analogy",
     "AnsweredBlock",
     "Backtest",
@@ -171,6 +176,7 @@ __all__ = [
     "BlockExplanation",
     "CalibrateResult",
     "Calibration",
+    "ChangedDecision",
     "Checkpoint",
     "ClaimConflict",
     "ClassicCandidate",
@@ -212,6 +218,7 @@ __all__ = [
     "Explanation",
     "ExportResult",
     "ExtractionResult",
+    "FactChange",
     "FactResult",
     "ForgetResult",
     "ForkResult",
@@ -236,6 +243,7 @@ __all__ = [
     "ProbabilityTerm",
     "QuarantineResult",
     "Quotation",
+    "ReExtractResult",
     "RecallResult",
     "Receipt",
     "ReceiptCheck",

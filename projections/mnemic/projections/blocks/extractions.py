@@ -96,7 +96,11 @@ class Extractions:
 
     def upto(self, version: int) -> Iterator[Extraction]:
         """Yield the extractions up to *version*, in order."""
-        return map(self._extraction, range(self.count(version)))
+        return self.between(-1, version)
+
+    def between(self, after: int, upto: int) -> Iterator[Extraction]:
+        """Yield the extractions at versions in (*after*, *upto*], in order."""
+        return map(self._extraction, range(self.count(after), self.count(upto)))
 
     def count(self, version: int) -> int:
         """Return how many extractions there are up to *version*."""

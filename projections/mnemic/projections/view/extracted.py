@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from attrs import frozen
 
 from mnemic.kernel.events import ExtractedFact
+from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.texts import Erased
 from mnemic.projections.blocks.extractions import Extraction
 from mnemic.projections.view.block_view import BlockView
@@ -125,15 +126,35 @@ def resting_on_erased(view: BlockView, messages: Collection[int]) -> tuple[list[
     return gone, [each for each in facts if each not in gone]
 
 
-def read_by(view: BlockView, message: int, extractor: tuple[str, str, str]) -> bool:
+def lost_facts(view: BlockView, after: int) -> list[int]:
+    """Return the facts that rest on messages read again since, and that were not found again.
+
+    Facts that rest on something else as well, and those that are archived, are not among them.
+
+    Args:
+        view: The view.
+        after: The version after which the messages were read again.
+    """
+    numbers = view.state.catalogue.numbers
+    events = [each.event for each in view.state.extractions.between(after, view.point.version)]
+    read = {numbers[block] for each in events if each.status != "failed" for block in each.messages}
+    found = {numbers[fact.block_id] for each in events for fact in each.facts}
+    alone, _ = resting_on(view, read)
+    return [each for each in alone if each not in found and view.status(each) in (INBOX, ACTIVE)]
+
+
+def read_by(
+    view: BlockView, message: int, extractor: tuple[str, str, str], *, after: int = -1
+) -> bool:
     """Whether an extractor has read a message since it was last learned, without failing.
 
     Args:
         view: The view.
         message: The message.
         extractor: Its name, its model, and the digest of its prompt.
+        after: Only what it has read after this version counts.
     """
-    learned = view.life.get("learned", message)
+    learned = max(view.life.get("learned", message), after)
     return any(
         each.version > learned
         and each.event.status != "failed"

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mnemic.kernel.model import compositions
 from mnemic.kernel.policy import RELATION_WEIGHTS
 from mnemic.specs.strategies import clocks, texts
+from mnemic.specs.strategies.messages import Add, additions
 
 UNKNOWN = -1
 UNKNOWN_ID = "0" * 16
@@ -202,6 +203,7 @@ LedgerCommand = Compose | Label | RetractLabel | ScoreComposition
 Command = (
     Learn
     | LearnMany
+    | Add
     | Revise
     | Consolidate
     | Recall
@@ -290,6 +292,7 @@ def commands(*, learning: bool = True) -> st.SearchStrategy[Command]:
         lessons(),
         st.builds(LearnMany, lessons=st.lists(lessons(), min_size=1, max_size=6).map(tuple)),
         st.builds(Revise, block=blocks(), content=texts.contents()),
+        additions(),
     )
     return st.one_of(
         *(new if learning else ()),

@@ -336,3 +336,13 @@ def test_without_auto_consolidation_blocks_wait_for_consolidate(opened: Open) ->
 def test_dream_is_an_alias_of_consolidate(memory: SyncMemory) -> None:
     learn(memory, "words")
     assert memory.dream() == ConsolidateResult(promoted=1, chunks=1)
+
+
+def test_a_consolidation_repeated_after_its_revert_promotes_nothing(memory: SyncMemory) -> None:
+    learn(memory, "one", "two")
+    first = memory.consolidate(command_id="once")
+    version = memory.status().version
+    memory.revert(version, version)
+    reverted = memory.status().version
+    assert memory.consolidate(command_id="once") == first
+    assert memory.status().version == reverted

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 from mnemic.adapters.cli.doctor.findings import About, Finding
+from mnemic.adapters.cli.invocation.extractors import key_variable, shown_url
 from mnemic.adapters.cli.invocation.opening import actor_of
 from mnemic.adapters.cli.invocation.options import VALUED, MemoryOptions, variable
 
@@ -17,6 +18,8 @@ def settings(run: MemoryOptions) -> Iterator[Finding]:
     """Yield each setting with its value and its origin: option, environment variable or default."""
     for option, value in _values(run).items():
         yield _ABOUT.ok(option.removeprefix("--"), f"{value} ({_origin(run, option)})")
+    key = key_variable()
+    yield _ABOUT.ok("chat-key", f"set ({key})" if key else "none (default)")
     on = bool(os.environ.get(TRACEBACK))
     yield _ABOUT.ok("traceback", f"on ({TRACEBACK})" if on else "off (default)")
 
@@ -32,6 +35,8 @@ def _values(run: MemoryOptions) -> dict[str, object]:
         "--embedder": run.embedder or "that of the space",
         "--tokens": run.counter,
         "--retriever": run.retriever,
+        "--chat-url": shown_url(run.chat_url),
+        "--chat-model": run.chat_model or "none",
     }
     assert chosen.keys() == VALUED  # noqa: S101 - a new option has to be shown here
     return chosen

@@ -1,1 +1,1 @@
-"""The commands that move memories from and to other systems."""
+"""The commands that bring memories and messages in, and that take memories to other systems."""

@@ -80,6 +80,7 @@ class Invocation(MemoryOptions):
         read_only: bool = False,
         asking: bool = False,
         warning: bool = True,
+        extracting: bool = False,
     ) -> Generator[SyncMemory]:
         """Open the memory, for a ``with`` block.
 
@@ -89,19 +90,31 @@ class Invocation(MemoryOptions):
                 session of the environment that has ended is no reason to refuse.
             read_only: Whether nothing may be written; then a damaged log opens up to its damage.
             warning: Whether such damage is reported as a warning.
+            extracting: Whether the configured extractor is needed; its libraries take long to load.
 
         Raises:
             StoreFailed: There is no such file.
             PointOutOfRange: There is no such space in it.
             SessionState: The session to continue is not open, or another actor began it.
         """
+        from mnemic.adapters.cli.invocation.extractors import chat_extractor
         from mnemic.adapters.cli.invocation.opening import opened
 
         warn = self.warn if warning else None
         with ExitStack() as stack:
+            extractor = chat_extractor(self) if extracting and not read_only else None
+            if extractor is not None:
+                stack.enter_context(extractor)
             with self.progress("opening"):
                 memory = stack.enter_context(
-                    opened(self, making=making, read_only=read_only, asking=asking, warn=warn)
+                    opened(
+                        self,
+                        making=making,
+                        read_only=read_only,
+                        asking=asking,
+                        warn=warn,
+                        extractor=extractor,
+                    )
                 )
             yield memory
 
@@ -259,6 +272,8 @@ def invocation(
     embedder: EmbedderName | None = None,
     counter: CounterName = "estimate",
     retriever: RetrieverName = "exact",
+    chat_url: str | None = None,
+    chat_model: str | None = None,
     given: frozenset[str] = frozenset(),
     as_json: bool,
 ) -> Invocation:
@@ -275,6 +290,8 @@ def invocation(
         embedder=embedder,
         counter=counter,
         retriever=retriever,
+        chat_url=chat_url,
+        chat_model=chat_model,
         given=given,
         as_json=as_json,
     )

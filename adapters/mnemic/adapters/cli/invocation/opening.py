@@ -25,7 +25,7 @@ from mnemic.kernel.errors import (
 )
 
 if TYPE_CHECKING:
-    from mnemic.kernel.ports import Clock, Log, Store
+    from mnemic.kernel.ports import Clock, Extractor, Log, Store
 
 ACTOR = "cli"
 """The default actor in the log."""
@@ -48,6 +48,7 @@ def opened(
     asking: bool,
     warn: Callable[[str], None] | None,
     clock: Clock | None = None,
+    extractor: Extractor | None = None,
 ) -> Generator[SyncMemory]:
     """Open the memory of a command, for a ``with`` block.
 
@@ -58,6 +59,7 @@ def opened(
         asking: Whether a session of the environment that is not open is left out, with a warning.
         warn: Called with a warning about such damage or such a session; None: no warning.
         clock: The wall clock; None: the system's.
+        extractor: The extractor of messages; None: there is none but those that need no model.
 
     Raises:
         StoreFailed: There is no such file, no such server, or no store on it.
@@ -86,6 +88,7 @@ def opened(
             store,
             space=run.space,
             embedder=wanted,
+            extractor=extractor,
             tokens=counter_named(run.counter),
             clock=clock,
             actor=actor_of(run),

@@ -24,6 +24,8 @@ VALUED = frozenset(
         "--embedder",
         "--tokens",
         "--retriever",
+        "--chat-url",
+        "--chat-model",
     }
 )
 """Options of every command with a value."""
@@ -34,7 +36,7 @@ question never recovers the time that loading the graphs takes."""
 
 def variable(option: str) -> str:
     """Return the environment variable that an option of ``VALUED`` is read from without it."""
-    return f"MNEMIC_{option.removeprefix('--').upper()}"
+    return f"MNEMIC_{option.removeprefix('--').upper().replace('-', '_')}"
 
 
 @frozen(kw_only=True)
@@ -56,6 +58,10 @@ class MemoryOptions:
     """How tokens are counted."""
     retriever: RetrieverName = "exact"
     """``ann``: by the graphs next to the file. None is ever built."""
+    chat_url: str | None = None
+    """The endpoint of the extractor ``chat``; None: there is no such extractor."""
+    chat_model: str | None = None
+    """Its model, as the endpoint calls it."""
     given: frozenset[str] = frozenset()
     """The options that were on the command line, like ``--space``."""
 

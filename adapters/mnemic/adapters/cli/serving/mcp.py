@@ -63,7 +63,7 @@ def mcp(
         )
     read_only = read_only or scope == "read"
     made = make or (not read_only and _is_new(run))
-    with run.memory(making=made, read_only=read_only) as memory:
+    with run.memory(making=made, read_only=read_only, extracting=True) as memory:
         _introduce(run, memory)
         if interface == "server-memory":
             _serve_graph(memory, read_only=read_only)

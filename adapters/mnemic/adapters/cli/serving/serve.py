@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mnemic.adapters.access import Keyring
     from mnemic.adapters.cluster.settings import ClusterSettings
     from mnemic.adapters.hosting import Spaces
+    from mnemic.kernel.ports import Extractor
 
 NEEDED = ("litestar", "uvicorn", "httptools")
 """Packages of the extra ``http`` that serving imports."""
@@ -97,6 +99,7 @@ def serve(
         run: The invocation.
     """
     require_extra()
+    from mnemic.adapters.cli.invocation.extractors import chat_extractor
     from mnemic.adapters.cli.serving.access import keyring_of
     from mnemic.adapters.hosting.nearby_stores import check_meant
     from mnemic.adapters.http import server
@@ -133,16 +136,17 @@ def serve(
             recovery="Leave out --cluster: any host may read the database.",
             field="read_only",
         )
-    spaces = spaces_of(run, read_only=read_only, cluster=part)
-    server.run(
-        spaces,
-        keyring,
-        settings,
-        announce=lambda url: _announce(run, url, keyring),
-        observing=partial(tracing, asked=telemetry),
-        prepare=log,
-        workers=count,
-    )
+    extractor = None if read_only else chat_extractor(run)
+    with extractor or nullcontext():
+        server.run(
+            spaces_of(run, read_only=read_only, extractor=extractor, cluster=part),
+            keyring,
+            settings,
+            announce=lambda url: _announce(run, url, keyring),
+            observing=partial(tracing, asked=telemetry),
+            prepare=log,
+            workers=count,
+        )
     return Exit.OK
 
 
@@ -198,13 +202,17 @@ def _part(
 
 
 def spaces_of(
-    run: Invocation, *, read_only: bool, cluster: ClusterSettings | None = None
+    run: Invocation,
+    *,
+    read_only: bool,
+    extractor: Extractor | None = None,
+    cluster: ClusterSettings | None = None,
 ) -> Spaces:
     """Return the spaces of the store, to be served."""
     from mnemic.adapters.embedders.shipped import embedder_named
     from mnemic.adapters.hosting import Spaces
 
-    opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only}
+    opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only, "extractor": extractor}
     if run.embedder is not None and not read_only:
         opening["embedder"] = embedder_named(run.embedder)
     return Spaces(

@@ -35,6 +35,7 @@ from mnemic.adapters.inprocess.operations.answer_version import (
     version_of,
     version_written,
 )
+from mnemic.adapters.inprocess.registry import FORKING
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.calls import (
@@ -160,7 +161,7 @@ async def prepare(
             field="Idempotency-Key",
         )
     named = call.arguments.get("space")
-    if route.operation.name == "fork" and isinstance(named, str):
+    if route.operation.name in FORKING and isinstance(named, str):
         copy = named.strip()  # as the operation itself will normalize it
         check_scope(caller, copy, "admin")
         check_name(copy)

@@ -26,6 +26,7 @@ from mnemic.kernel.events import (
     EmbedderIdentity,
 )
 from mnemic.kernel.model.blocks import ACTIVE, INBOX, Fresh
+from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import CommandRow, Embedder, Passage
@@ -157,6 +158,8 @@ class _Request:
         """How many blocks there were when it began: until its first commit, no others count."""
         self.began: int | None = None
         """The version of its first commit."""
+        self.promoted: set[BlockId] = set()
+        """What its commits promoted. It may wait again: a later revert returns it to the inbox."""
         self.answered: tuple[BlocksPromoted | BlocksRelinked, ...] = tuple(self.answers())
         """Events of its commits from before this call."""
 
@@ -188,6 +191,8 @@ class _Request:
         self._commits += 1
         self._head = outcome.last
         self.began = outcome.first if self.began is None else self.began
+        if isinstance(outcome.result, BlocksPromoted):
+            self.promoted.update(each.block_id for each in outcome.result.promotions)
 
     def view(self) -> View:
         """Return the view of the present.
@@ -274,7 +279,12 @@ class _Chunks:
         view, began = self._request.view(), self._request.began
         if began is None:
             return [block for block in view.inbox() if block < self._request.known]
-        return [block for block in view.inbox() if view.life.get("learned", block) < began]
+        return [
+            block
+            for block in view.inbox()
+            if view.life.get("learned", block) < began
+            and view.id(block) not in self._request.promoted
+        ]
 
     def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
         """Return the next inbox blocks of a snapshot, oldest first."""

@@ -18,7 +18,9 @@ from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import Snapshot, View
 
 SPACE_WIDE_OPERATIONS = frozenset(
-    "adopt_policy calibrate erase_space quarantine reembed revert revert_source".split()
+    """
+    adopt_extraction adopt_policy calibrate erase_space quarantine reembed revert revert_source
+    """.split()
 )
 """Operations that affect every block of a space."""
 

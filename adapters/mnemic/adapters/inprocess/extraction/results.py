@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from mnemic.adapters.inprocess.extraction.running import Run
 from mnemic.kernel.events import ExtractedFact, FactsExtracted, RefusedFact
@@ -11,27 +11,24 @@ from mnemic.kernel.extraction.grounding import REASONS
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.texts import BlockText, Remark
 from mnemic.kernel.results import ExtractionResult, FactResult, Quotation, RefusedFactResult
-from mnemic.projections.view import View
+from mnemic.projections.state.state import State
+from mnemic.projections.view import View, as_of
 from mnemic.projections.view.block_results import find
 from mnemic.projections.view.extracted import Finding
 
 FINISHED = "done"
 
 
-def extraction_result(view: View, run: Run) -> ExtractionResult:
-    """Return what a run of an extractor did."""
+def extraction_result(state: State, run: Run) -> ExtractionResult:
+    """Return what a run of an extractor did, as of its last event."""
     events = [event for _, event in run.events]
+    view = as_of(state, max((version for version, _ in run.events), default=state.version))
     read = sum(len(each.messages) for each in events if each.status != "failed")
-    status = "skipped"
-    if run.unread:
-        status = "partial" if read else "failed"
-    elif events:
-        status = FINISHED if all(each.status == FINISHED for each in events) else "partial"
     return ExtractionResult(
         extractor=run.extractor,
         model=run.model,
         prompt=run.prompt,
-        status=status,
+        status=status_of(events, run.unread),
         read=read,
         unread=run.unread,
         facts=tuple(_facts(view, run.events)),
@@ -39,6 +36,15 @@ def extraction_result(view: View, run: Run) -> ExtractionResult:
         refused_count=sum(each.refused_count for each in events),
         problems=run.details,
     )
+
+
+def status_of(events: Sequence[FactsExtracted], unread: int) -> str:
+    """Return how an extraction went that left *unread* messages."""
+    if unread:
+        return "failed" if all(each.status == "failed" for each in events) else "partial"
+    if not events:
+        return "skipped"
+    return FINISHED if all(each.status == FINISHED for each in events) else "partial"
 
 
 def finding_result(view: View, finding: Finding) -> FactResult:

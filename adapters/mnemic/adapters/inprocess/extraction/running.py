@@ -8,12 +8,13 @@ Rules of this module:
    next is begun, so a kill loses nothing that was committed, and adding the messages again
    continues with those that were not read.
 3. After a failure that the next window would share (no answer at all), the others are left unread.
+   A command that is repeated under its id is answered as the first time; another one tries again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, overload
 
@@ -25,13 +26,14 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.decision import first_of
 from mnemic.kernel.errors import CommandIdReused
 from mnemic.kernel.events import FactsExtracted
-from mnemic.kernel.extraction.deciding import Call, decide_extraction, message_of
+from mnemic.kernel.extraction.accepting import Call, message_of
+from mnemic.kernel.extraction.deciding import decide_extraction
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.ports import CommandRow, Extract, Extractor, KnownBlock, Message
 from mnemic.kernel.scope import SCOPE_KEYS
-from mnemic.projections.view import View
+from mnemic.projections.view import View, as_of
 from mnemic.projections.view.extracted import read_by
 
 WINDOW_MAX = 64
@@ -63,7 +65,8 @@ class Run:
     """Its events, each with its version."""
     unread: int
     details: tuple[str, ...]
-    """What went wrong, in words, each once."""
+    """What went wrong, in words, each once. The words of an endpoint are not recorded, since they
+    may repeat a message: a repeated command says only what kind of problem it was."""
 
 
 class Known(Sequence[KnownBlock]):
@@ -118,6 +121,8 @@ class Runner:
     near: Near
     timeout_s: float
     command_id: str | None = None
+    after: int = -1
+    """What was read up to this version is read again."""
     _events: list[tuple[int, FactsExtracted]] = field(factory=list, init=False)
     _details: list[str] = field(factory=list, init=False)
 
@@ -128,14 +133,13 @@ class Runner:
             messages: Blocks; those that are archived by now are left out.
             progress: Called with the number of messages done and the total.
         """
-        self._recall_earlier()
-        windows = list(self._windows(messages))
-        done = sum(len(each.messages) for _, each in self._events)
-        total = done + sum(map(len, windows))
-        for window in self._parts(windows):
-            event = self._extracted(window)
-            if event.status == "failed" and event.problem in HOPELESS:
+        view = self._begun()
+        windows = list(self._windows(view, messages))
+        total, done = sum(map(len, windows)), sum(len(each.messages) for _, each in self._events)
+        for window in self._parts(self._left(windows)):
+            if self._has_stopped():
                 break
+            self._extracted(window)
             done += len(window)
             if progress is not None:
                 progress(done, total)
@@ -151,10 +155,32 @@ class Runner:
             details=tuple(dict.fromkeys(self._details)),
         )
 
-    def _recall_earlier(self) -> None:
-        """Collect what this command wrote before, if it is repeated: no model is asked again."""
+    def _begun(self) -> View:
+        """Return the view on which the command began, and collect what it wrote before.
+
+        If it is repeated, no model is asked again, and the windows are those of the first time.
+        """
+        begun: int | None = None
         while (before := self.space.remembered(self._command())) is not None:
+            begun = before.first - 1 if begun is None else begun
             self._kept(self._again(before))
+        return self.space.view() if begun is None else as_of(self.space.state, begun)
+
+    def _left(self, windows: Sequence[Sequence[BlockId]]) -> Iterator[list[BlockId]]:
+        """Yield what an earlier attempt at this command has not read, and what can be read now."""
+        if not self._events:
+            yield from map(list, windows)
+            return
+        tried = {block for _, each in self._events for block in each.messages}
+        unread = (block for window in windows for block in window if block not in tried)
+        yield from self._windows(self.space.view(), list(unread))
+
+    def _has_stopped(self) -> bool:
+        """Whether the last window failed in a way that the next one would share."""
+        if not self._events:
+            return False
+        _, last = self._events[-1]
+        return last.status == "failed" and last.problem in HOPELESS
 
     def _command(self) -> Command:
         """Return the command of the next commit, with an id that follows from the caller's."""
@@ -171,11 +197,9 @@ class Runner:
             known=known,
         )
 
-    def _windows(self, messages: Sequence[BlockId]) -> Iterator[list[BlockId]]:
-        """Yield the windows of what is to be read."""
-        view = self.space.view()
+    def _windows(self, view: View, messages: Sequence[BlockId]) -> Iterator[list[BlockId]]:
+        """Yield the windows of what is to be read, as of a view."""
         most = max(1, min(WINDOW_MAX, self.extractor.window))
-        identity = (self.extractor.name, self.extractor.model, self.extractor.prompt)
         window: list[BlockId] = []
         key: object = None
         for block in dict.fromkeys(messages):
@@ -183,7 +207,7 @@ class Runner:
             text = None if number is None else view.text(number)
             if number is None or not isinstance(text, BlockText):
                 continue
-            if view.status(number) not in (INBOX, ACTIVE) or read_by(view, number, identity):
+            if view.status(number) not in (INBOX, ACTIVE) or self._is_read(view, number):
                 continue
             given = json.loads(text.metadata) if text.metadata else {}
             own = (text.thread, tuple(given.get(name) for name in SCOPE_KEYS))
@@ -195,7 +219,11 @@ class Runner:
         if window:
             yield window
 
-    def _parts(self, windows: Sequence[Sequence[BlockId]]) -> Iterator[Sequence[BlockId]]:
+    def _is_read(self, view: View, number: int) -> bool:
+        identity = (self.extractor.name, self.extractor.model, self.extractor.prompt)
+        return read_by(view, number, identity, after=self.after)
+
+    def _parts(self, windows: Iterable[Sequence[BlockId]]) -> Iterator[Sequence[BlockId]]:
         """Yield the windows, those of an extractor without a model in parts.
 
         Such a one is asked twice, and a part ends with each message in which it finds a fact: so a
@@ -212,26 +240,25 @@ class Runner:
             cuts = [0, *(end for end in ends if end < len(window)), len(window)]
             yield from (window[first:last] for first, last in pairwise(cuts))
 
-    def _extracted(self, window: Sequence[BlockId]) -> FactsExtracted:
+    def _extracted(self, window: Sequence[BlockId]) -> None:
         """Ask the extractor about one window, and commit what it found."""
         view = self.space.view()
         shown = [message_of(view, self._number(view, each)) for each in window]
         known = Known(self.space.view, lambda: self.near(shown) if self.extractor.compares else ())
         found = self._asked(shown, known)
-        if found.problem:
-            self._details.append(found.detail or PROBLEMS.get(found.problem, found.problem))
         call = self._call(window, known.ids)
         outcome = self.space.execute(
             self._command(),
             lambda view, at: decide_extraction(view, call, found, at),
             again=self._again,
         )
-        return self._kept(outcome)
+        self._kept(outcome, found.detail)
 
-    def _kept(self, outcome: Outcome) -> FactsExtracted:
+    def _kept(self, outcome: Outcome, detail: str = "") -> None:
         event: FactsExtracted = outcome.result
         self._events.append((outcome.last, event))
-        return event
+        if event.problem:
+            self._details.append(detail or PROBLEMS.get(event.problem, event.problem))
 
     def _again(self, row: CommandRow) -> Outcome:
         """Return what a repeated command wrote: the model is not asked again."""

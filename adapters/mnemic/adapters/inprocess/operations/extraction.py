@@ -99,7 +99,7 @@ class ExtractionOperations(Host):
         return AddResult(
             results=tuple(results),
             refused=tuple(refused),
-            extraction=extraction_result(self._open().view(), run),
+            extraction=extraction_result(self._open().state, run),
         )
 
     def _added(self, given: Sequence[Lesson | Refused], command_id: str | None) -> LearnManyResult:
@@ -142,7 +142,7 @@ class ExtractionOperations(Host):
             raise FieldRefused(
                 f"no extractor is called {name!r:.100}",
                 recovery=f"Choose from {', '.join(known)}; a host configures another one with "
-                "open(extractor=ChatExtractor(...)).",
+                "open(extractor=ChatExtractor(...)), or --chat-url and --chat-model.",
                 field="extract",
             )
         return known[name]

@@ -127,6 +127,15 @@ class Host(Queries):
         self._recent = RecentIds()
         self._is_handle = True
 
+    def _host_of(self, space: SessionHandle) -> Self:
+        """Return a memory on another open space, with the models of this one."""
+        host = copy(self)
+        host._make_handle(space)  # noqa: SLF001 - of the same class
+        host._is_handle, host._store = False, None  # noqa: SLF001
+        host._shared_models = _SharedModels(self._models)  # noqa: SLF001
+        host._inbox_worker = InboxWorker(host._promote_in_background)  # noqa: SLF001
+        return host
+
     def close(self) -> None:
         """Close the space; an open session stays open in the log and ends at its last event.
 

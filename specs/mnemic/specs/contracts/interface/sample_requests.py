@@ -45,6 +45,7 @@ WRITING: dict[str, Ask] = {
         extract="rules",
         **own,
     ),
+    "adopt_extraction": lambda m, _, **own: m.adopt_extraction("trial", **own),
     "revise": lambda m, ids, **own: m.revise(ids["tea"], "Tomasz prefers coffee", **own),
     "forget": lambda m, ids, **own: m.forget(ids["tea"], **own),
     "erase": lambda m, ids, **own: m.erase(ids["tea"], **own),
@@ -122,7 +123,15 @@ def forgotten(memory: Any, ids: Mapping[str, str]) -> dict[str, str]:
     return {"version": str(plain(memory.status())["version"])}
 
 
+def extracted(memory: Any, _: Mapping[str, str]) -> dict[str, str]:
+    """Add a message, and let an extractor read it on a fork."""
+    memory.add([{"role": "user", "content": "I live in Graz."}])
+    memory.re_extract("rules", "trial")
+    return {}
+
+
 FIRST: dict[str, tuple[tuple[str, ...], Ask]] = {
+    "adopt_extraction": (("add", "re_extract"), extracted),
     "consolidate": ((), learned),
     "dream": ((), learned),
     "curate": ((), faded),
@@ -141,6 +150,10 @@ LONG: dict[str, Ask] = {
     "add": lambda m, _, **own: m.add(
         [{"role": "user", "content": "I live in Graz."}], extract="rules", **own
     ),
+    "re_extract": lambda m, _, **own: (
+        m.add([{"role": "user", "content": "I live in Graz."}]),
+        m.re_extract("rules", "trial", **own),
+    )[-1],
     "consolidate": lambda m, _, **own: m.consolidate(**own),
     "dream": lambda m, _, **own: m.dream(**own),
     "verify": lambda m, _, **own: m.verify(**own),

@@ -202,6 +202,27 @@ class Transfer(InterfaceFixture):
         assert (result["into"], result["version"]) == (str(elsewhere), head)
         assert plain(memory.block(ids["tea"]))["status"] == "active"
 
+    @needs("add", "re_extract", "adopt_extraction")
+    def test_messages_are_read_again_on_a_fork_and_adopted(self, memory: Interface) -> None:
+        said = {"role": "user", "name": "Ines", "content": "I live in Graz."}
+        added = plain(memory.add([said], extract="rules"))
+        (fact,) = added["extraction"]["facts"]
+        lost = {
+            "before_id": fact["block_id"],
+            "before": "I live in Graz.",
+            "after_id": None,
+            "after": None,
+        }
+        version = version_of(memory)
+        shown = plain(memory.re_extract("none", "trial", since="1970-01-01", until="2999-01-01"))
+        assert (shown["status"], shown["read"], shown["base_version"]) == ("done", 1, version)
+        assert (shown["lost"], shown["gained"], shown["changed"]) == ([lost], [], [])
+        assert version_of(memory) == version
+        adopted = plain(memory.adopt_extraction("trial"))
+        assert (adopted["action"], adopted["lost"]) == ("adopted", [lost])
+        assert plain(memory.block(fact["block_id"]))["status"] == "archived"
+        assert plain(memory.adopt_extraction("trial"))["action"] == "nothing"
+
     # --- erasure --------------------------------------------------------------------------------
 
     @needs("erase_space")
