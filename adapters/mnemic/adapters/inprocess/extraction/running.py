@@ -29,6 +29,7 @@ from mnemic.kernel.extraction.deciding import Call, decide_extraction, message_o
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Extract, Extractor, KnownBlock, Message
 from mnemic.kernel.scope import SCOPE_KEYS
 from mnemic.projections.view import View
@@ -53,7 +54,7 @@ Near = Callable[[Sequence[Message]], Sequence[BlockId]]
 
 
 @frozen(kw_only=True)
-class Run:
+class Run(Value):
     """What an extraction did."""
 
     extractor: str
