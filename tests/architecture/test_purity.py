@@ -19,6 +19,8 @@ PAGES = ROOT / "projections/mnemic/projections/storage/mapped_arrays.py"
 """Allocates memory from the system, which is as pure as ``np.zeros``; it may use ``mmap``."""
 LOCKS = ROOT / "projections/mnemic/projections/storage/extension_lock.py"
 """The lock of threads that would compute the same; what they compute does not depend on it."""
+VALUES = ROOT / "kernel/mnemic/kernel/model/values.py"
+"""Defines ``__hash__`` as attrs would, with the hash of the fields."""
 
 # Whole modules that perform I/O or depend on the environment.
 WORLDLY_MODULES = frozenset(
@@ -145,7 +147,7 @@ def test_kernel_and_projections_compute_from_their_arguments_alone() -> None:
                 module.read_text(encoding="utf-8"), transcendental=module == ARITHMETIC
             )
         )
-        and module not in {PAGES, LOCKS}
+        and module not in {PAGES, LOCKS, VALUES}
     }
     assert found == {}
 
@@ -153,6 +155,11 @@ def test_kernel_and_projections_compute_from_their_arguments_alone() -> None:
 def test_the_extension_lock_is_all_that_is_used_of_threads() -> None:
     named = {name for _, name in names_in(ast.parse(LOCKS.read_text(encoding="utf-8")))}
     assert named == {"__future__.annotations", "threading.Lock"}
+
+
+def test_values_use_the_hash_of_their_fields_and_nothing_else() -> None:
+    source = VALUES.read_text(encoding="utf-8")
+    assert {each.partition(": ")[2] for each in impurities(source)} == {"builtins.hash"}
 
 
 def test_mapped_arrays_use_mmap_for_anonymous_memory_only() -> None:

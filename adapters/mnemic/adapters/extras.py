@@ -1,13 +1,14 @@
-"""The command that installs an extra of this installation, for messages that recommend it."""
+"""The command that installs an extra of this installation, for messages that recommend it.
+
+The note of the installer is read with modules that take as long to import as a twentieth of all
+others together, so they are imported when such a message is made.
+"""
 
 from __future__ import annotations
 
 import json
 import shlex
-from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 DISTRIBUTION: Final = "mnemic"
 RECORD: Final = "direct_url.json"
@@ -32,6 +33,9 @@ def requirement(extra: str, origin: dict[str, Any]) -> str:
     """
     url = str(origin.get("url", ""))
     if "dir_info" in origin:  # a clone
+        from urllib.parse import urlsplit
+        from urllib.request import url2pathname
+
         return f"{url2pathname(urlsplit(url).path)}[{extra}]"
     if "vcs_info" in origin:
         vcs = origin["vcs_info"]
@@ -40,6 +44,8 @@ def requirement(extra: str, origin: dict[str, Any]) -> str:
 
 
 def _origin() -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         found = distribution(DISTRIBUTION).read_text(RECORD)
         origin = json.loads(found or "{}")

@@ -20,13 +20,14 @@ from typing import Final, Literal
 from attrs import frozen
 
 from mnemic.kernel.late import late_pattern
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.pronouns import languages_of
 
 Aggregate = Literal["summary", "list"]
 
 
 @frozen(kw_only=True)
-class Phrases:
+class Phrases(Value):
     """What an aggregate question says in one language; lower case."""
 
     summary: re.Pattern[str]

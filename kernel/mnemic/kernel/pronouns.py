@@ -19,12 +19,13 @@ from typing import Final, Literal
 from attrs import frozen
 
 from mnemic.kernel.late import late_pattern
+from mnemic.kernel.model.values import Value
 
 Person = Literal["first", "second"]
 
 
 @frozen(kw_only=True)
-class Language:
+class Language(Value):
     """Words of one language, lower case."""
 
     function_words: frozenset[str]

@@ -12,7 +12,7 @@ None.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from attrs import frozen
 
@@ -25,8 +25,10 @@ from mnemic.kernel.model.periods import Period
 from mnemic.kernel.model.texts import BlockText, Erased
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.statements import Statement
 from mnemic.kernel.timestamps import Instant
+
+if TYPE_CHECKING:
+    from mnemic.kernel.statements import Statement
 
 Later: TypeAlias = int | None
 Ends: TypeAlias = tuple[int, int]

@@ -40,6 +40,7 @@ from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.late import late_pattern
 from mnemic.kernel.model.identity import short
 from mnemic.kernel.model.periods import ENDED, HOLDS, LATER
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.visible import HIDDEN
 
 TRUSTED: Final = "trusted"
@@ -80,7 +81,7 @@ _DISPUTE: Final = late_pattern(rf"\[({_LABEL})\] contradicts \[({_LABEL})\]")
 
 
 @frozen(kw_only=True)
-class Cited:
+class Cited(Value):
     """A block as a reader sees it."""
 
     id: str
@@ -109,7 +110,7 @@ class Cited:
 
 
 @frozen(kw_only=True)
-class Dispute:
+class Dispute(Value):
     """Two blocks that contradict each other, by their short ids."""
 
     one: str
@@ -117,7 +118,7 @@ class Dispute:
 
 
 @frozen(kw_only=True)
-class Section:
+class Section(Value):
     """A heading, and the lines below it."""
 
     heading: str | None

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from attrs import frozen
 
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.values import Value
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_US = -62_135_596_800_000_000
@@ -14,7 +15,7 @@ _LAST_US = 253_402_300_799_999_999
 
 
 @frozen
-class Instant:
+class Instant(Value):
     """The time at which a command is decided, in active time and wall clock."""
 
     active_us: int

@@ -1,4 +1,4 @@
-"""key=value, as filters and metadata."""
+"""key=value, as filters and metadata; filters in JSON."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ from mnemic.kernel.errors import FieldRefused
         (["metadata.turn=D1:3", "metadata.n=3"], {"metadata": {"turn": "D1:3", "n": 3}}),
         (["thread=a=b"], {"thread": ["a=b"]}),
         (["colour=red"], {"colour": "red"}),
+        (["user=ines", "user=otto"], {"user": ["ines", "otto"]}),
+        ([' {"not": {"tags": ["a"]}}'], {"not": {"tags": ["a"]}}),
+        (['{"tags": "a"}', '{"tags": "b"}'], {"all": [{"tags": "a"}, {"tags": "b"}]}),
+        (['{"key": "k"}', "tags=a"], {"all": [{"tags": ["a"]}, {"key": "k"}]}),
     ],
 )
 def test_conditions_spell_a_filter(given: list[str], where: dict[str, Any]) -> None:
@@ -29,6 +33,19 @@ def test_conditions_spell_a_filter(given: list[str], where: dict[str, Any]) -> N
 def test_an_invalid_condition_is_refused(given: list[str]) -> None:
     with pytest.raises(FieldRefused):
         conditions(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ('{"tags": ', "Expecting value"),
+        ('{"tags": "a", "tags": "b"}', "'tags' is given twice"),
+        ('{"range": {"confidence": {"from": NaN}}}', "NaN is no number"),
+    ],
+)
+def test_a_filter_that_is_no_json_is_refused_with_the_reason(given: str, message: str) -> None:
+    with pytest.raises(FieldRefused, match=f"^where is not valid JSON: {message}"):
+        conditions([given])
 
 
 def test_metadata_takes_numbers_truth_and_text_but_no_structure() -> None:

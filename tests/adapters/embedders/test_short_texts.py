@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import string
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,3 +67,16 @@ def test_the_lines_of_a_page_have_the_tokens_of_the_library(
 @pytest.mark.parametrize("text", ["naïve", "a\tb", "a\nb", "<s>", "x" * (LENGTH_MAX + 1), "\x00"])
 def test_other_texts_are_for_the_library(text: str) -> None:
     assert not is_short(text)
+
+
+def test_the_list_of_merges_follows_from_the_numbers_of_the_vocabulary(short: ShortTexts) -> None:
+    model = json.loads(FILE.read_text(encoding="utf-8"))["model"]
+    vocabulary, merges = model["vocab"], model["merges"]
+    divisions = [
+        (piece[:at], piece[at:])
+        for piece in vocabulary
+        for at in range(1, len(piece))
+        if piece[:at] in vocabulary and piece[at:] in vocabulary
+    ]
+    divisions.sort(key=lambda parts: short.place(*parts))
+    assert [" ".join(parts) for parts in divisions] == merges

@@ -30,6 +30,7 @@ from mnemic.adapters.ann.files import GraphFolder
 from mnemic.adapters.ann.hnsw import HnswGraph, Misfit, Unwanted
 from mnemic.adapters.ann.library import obstacle
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.values import Value
 from mnemic.projections.retrieval.approximate_search import (
     BREADTH,
     SIZES,
@@ -69,7 +70,7 @@ def _fitting(_instance: object, _field: object, sizes: tuple[int, int]) -> None:
 
 
 @frozen(kw_only=True)
-class Graphs:
+class Graphs(Value):
     """Settings of approximate search."""
 
     always: bool = False

@@ -40,6 +40,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.adapters.checkpoints.file_locks import MARK, is_erased, whole, write_at
+from mnemic.kernel.model.values import Value
 from mnemic.projections.storage.mapped_arrays import lend_room, take_room_back
 
 HEAD_BYTES = 64
@@ -65,7 +66,7 @@ class Torn(Exception):
 
 
 @frozen(kw_only=True)
-class Part:
+class Part(Value):
     """Place and type of one array in the file."""
 
     name: str
@@ -85,7 +86,7 @@ class Part:
 
 
 @frozen(kw_only=True)
-class Contents:
+class Contents(Value):
     """What an array file has at one checkpoint."""
 
     parts: tuple[Part, ...]
@@ -102,7 +103,7 @@ class Contents:
 
 
 @frozen
-class _Write:
+class _Write(Value):
     """An array, and what of it has to be written."""
 
     part: Part

@@ -11,6 +11,7 @@ from attrs import frozen
 from mnemic.adapters.system.folders import PRIVATE
 from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Store
 
 READ_AND_WRITE = 0o666
@@ -19,7 +20,7 @@ Wanted = str | Path | bool | None
 
 
 @frozen(kw_only=True)
-class CheckpointDirectory:
+class CheckpointDirectory(Value):
     """A folder for checkpoints."""
 
     path: Path

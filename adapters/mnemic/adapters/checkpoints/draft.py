@@ -16,13 +16,14 @@ from mnemic.adapters.checkpoints.file_locks import MAPS, opened_to_write
 from mnemic.adapters.checkpoints.files import Abandoned, Folder, destroy, is_at
 from mnemic.adapters.checkpoints.inspection import misfit, vault_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Log
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 @frozen
-class Draft:
+class Draft(Value):
     """A checkpoint that is about to be written.
 
     The array file of the newest checkpoint is extended, if it is one of this log, no other process

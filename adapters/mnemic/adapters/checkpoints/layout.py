@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from mnemic.adapters.checkpoints import array_file
 from mnemic.adapters.checkpoints.array_file import DTYPES, STRETCH, Contents, Part, Torn
 from mnemic.adapters.checkpoints.file_locks import MAPS, opened_to_map
+from mnemic.kernel.model.values import Value
 
 MAGIC = b"mnemicKP"
 FORMAT = 2
@@ -62,7 +63,7 @@ class Vault(Protocol):
 
 
 @frozen(kw_only=True)
-class Origin:
+class Origin(Value):
     """The log, version and code that a checkpoint was made from."""
 
     space: str
@@ -85,7 +86,7 @@ class Origin:
 
 
 @frozen(kw_only=True)
-class Manifest:
+class Manifest(Value):
     """Everything in a checkpoint but its arrays."""
 
     origin: Origin

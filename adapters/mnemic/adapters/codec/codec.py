@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
-from cattrs import ForbiddenExtraKeysError
 
 from mnemic.adapters.codec import envelope
-from mnemic.adapters.codec.conversion import converter
+from mnemic.adapters.codec.conversion import converter, unknown_field
 from mnemic.adapters.codec.fast_decoding import Shortcuts
 from mnemic.adapters.codec.payload_positions import Places, owners, places
 from mnemic.adapters.codec.registry import Kind, Registry, is_topic
@@ -19,8 +18,17 @@ from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.model.texts import ERASED, LOST, Payload
 from mnemic.kernel.ports import Entropy, PayloadRow, Record
 
-_NEWER = (envelope.UnknownKey, ForbiddenExtraKeysError)
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
+
+
+def _newer() -> tuple[type[Exception], ...]:
+    """Return the errors about what only a newer release can have written."""
+    return envelope.UnknownKey, unknown_field()
+
+
+def _unread() -> tuple[type[Exception], ...]:
+    """Return the errors about a record that cannot be read."""
+    return *_newer(), *_DAMAGE
 
 
 class _Reading(NamedTuple):
@@ -63,7 +71,6 @@ class Codec:
     def __init__(self, entropy: Entropy, registry: Registry | None = None) -> None:
         self._sealer = Sealer(entropy)
         self._registry = Registry() if registry is None else registry
-        self._converter = converter()
         self._shortcuts = Shortcuts(self._registry)
         self._readings = _Readings(self._registry.kinds)
 
@@ -83,7 +90,7 @@ class Codec:
             return mark
 
         try:
-            raw = self._converter.unstructure(recorded.event)
+            raw = converter().unstructure(recorded.event)
             self._readings[topic].places.swap(raw, seal)
             body = envelope.written(recorded, raw)
         except orjson.JSONEncodeError as error:
@@ -173,7 +180,7 @@ class Codec:
                 reading.places.swap(around["e"], opened)
                 opened.finish()
                 missing = opened.missing
-            event: Event = self._converter.structure(around["e"], reading.kind.event)
+            event: Event = converter().structure(around["e"], reading.kind.event)
             recorded = Recorded(
                 version=record.version,
                 active_us=around["h"],
@@ -183,7 +190,7 @@ class Codec:
                 actor=around.get("a", envelope.AGENT),
                 session_id=around.get("s"),
             )
-        except (*_NEWER, *_DAMAGE) as error:
+        except _unread() as error:
             raise _unreadable(record, error) from error
         return recorded, tuple(missing)
 
@@ -214,7 +221,7 @@ class Codec:
         reading = self._reading(record)
         try:
             return tuple(map(owners, reading.places.holders(_upcast(record, reading)["e"])))
-        except (*_NEWER, *_DAMAGE) as error:
+        except _unread() as error:
             raise _unreadable(record, error) from error
 
     def _named(self, record: Record) -> list[tuple[str, type[Payload]]]:
@@ -227,7 +234,7 @@ class Codec:
 
         try:
             reading.places.swap(_upcast(record, reading)["e"], note)
-        except (*_NEWER, *_DAMAGE) as error:
+        except _unread() as error:
             raise _unreadable(record, error) from error
         return found
 
@@ -290,6 +297,6 @@ def _upcast(record: Record, reading: _Reading) -> dict[str, Any]:
 def _unreadable(record: Record, error: Exception) -> MnemicError:
     facts: dict[str, Any] = {"version": record.version, "topic": record.topic}
     place = f"event {record.version} ({record.topic})"
-    if isinstance(error, _NEWER):
+    if isinstance(error, _newer()):
         return StoreTooNew(f"{place} has a field that this release does not know: {error}", **facts)
     return LogCorrupt(f"{place} cannot be read: {error!r}", **facts)

@@ -17,6 +17,7 @@ from mnemic.adapters.codec.codec import Codec
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Log, PayloadRow, Record
 
 ERASING = (happened.BlockErased, happened.SpaceErased, happened.LossAccepted)
@@ -37,7 +38,7 @@ class CopyOfErased(Protocol):
 
 
 @frozen
-class Missing:
+class Missing(Value):
     """One payload that is missing."""
 
     version: int

@@ -16,13 +16,14 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.model.texts import Erased, Payload
+from mnemic.kernel.model.values import Value
 
 Visit = Callable[[Any, type[Payload]], Any]
 """Takes the value at a position and the class of payload that belongs there."""
 
 
 @frozen
-class Places:
+class Places(Value):
     """The positions in one class: its own, and those in its parts and in members of its tuples."""
 
     of: tuple[tuple[str, type[Payload] | Places], ...]

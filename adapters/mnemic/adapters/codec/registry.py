@@ -30,6 +30,7 @@ from typing import Any
 from attrs import Factory, field, frozen
 
 from mnemic.kernel import events
+from mnemic.kernel.model.values import Value
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -71,7 +72,7 @@ _TOPIC = re.compile(r"([a-z]+(?:-[a-z]+)*)\.([1-9][0-9]*)")
 
 
 @frozen
-class Kind:
+class Kind(Value):
     """How to read one topic."""
 
     event: type
@@ -105,7 +106,7 @@ def _names(registry: Registry) -> Mapping[type, str]:
 
 
 @frozen
-class Registry:
+class Registry(Value):
     """The known topics, and the class of each.
 
     Args:

@@ -76,7 +76,6 @@ class Sealer:
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
-        self._converter = converter()
 
     def seal(self, payload: Payload, *, version: int, slot: int) -> tuple[str, PayloadRow]:
         """Return the mark for *payload* and the row that keeps its bytes.
@@ -112,7 +111,7 @@ class Sealer:
             case Salt():
                 return payload.value
             case _:
-                return orjson.dumps(self._converter.unstructure(payload))
+                return orjson.dumps(converter().unstructure(payload))
 
 
 def opener(payload: type[Payload]) -> Open:
@@ -152,7 +151,7 @@ def _opener(kind: str, read: _Read) -> Open:
 
 def _worded(payload: type[Payload]) -> _Read:
     """Return the reader of a payload that is stored as JSON of its fields."""
-    quick, thorough = Readers().worded(payload), converter().get_structure_hook(payload)
+    quick = Readers().worded(payload)
 
     def read(data: bytes, of: tuple[str, ...]) -> Payload:
         try:
@@ -160,7 +159,7 @@ def _worded(payload: type[Payload]) -> _Read:
         except Exception:  # noqa: BLE001 - the converter says what is wrong
             fields = orjson.loads(data)
             fields["of"] = of
-            found = thorough(fields, payload)
+            found = converter().structure(fields, payload)
         return found
 
     return read

@@ -141,7 +141,8 @@ def _digest() -> str:
     total = hashlib.sha256()
     for name in (_WEIGHTS, _VOCABULARY):
         try:
-            data = (_folder() / name).read_bytes()
+            with (_folder() / name).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").digest()
         except OSError as error:
             raise Unavailable(
                 f"the bundled embedder cannot read its file {name}: {error.strerror}",
@@ -149,7 +150,7 @@ def _digest() -> str:
                 file=name,
             ) from error
         # A digest of digests marks where one file ends and the next begins.
-        total.update(hashlib.sha256(data).digest())
+        total.update(digest)
     return total.hexdigest()[:16]
 
 

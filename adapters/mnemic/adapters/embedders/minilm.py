@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from mnemic.adapters.extras import pip_install
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model.values import Value
 
 DIMENSION: Final = 384
 TOKENS_MAX: Final = 256
@@ -83,7 +84,7 @@ class MiniLMEmbedder:
 
 
 @frozen
-class _Model:
+class _Model(Value):
     session: Any
     """An ``onnxruntime.InferenceSession`` on one thread."""
     tokeniser: Any

@@ -1,12 +1,14 @@
 """The in-process interface: ``Memory`` for async hosts, ``SyncMemory`` for the others.
 
 What is exported is imported when it is first asked for, so that a synchronous host loads no event
-loop.
+loop. The collector of garbage rests meanwhile.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from mnemic.adapters.system.collector import collector_at_rest
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess.memory import Memory, View
@@ -19,6 +21,13 @@ __all__ = ["ConnectSpec", "Memory", "SyncMemory", "SyncView", "View", "guide"]
 
 
 def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with collector_at_rest():
+        return _imported(name)
+
+
+def _imported(name: str) -> Any:
     match name:
         case "SyncMemory":
             from mnemic.adapters.inprocess.sync import SyncMemory
@@ -36,9 +45,7 @@ def __getattr__(name: str) -> Any:
             from mnemic.adapters.inprocess import memory
 
             return getattr(memory, name)
-        case "ConnectSpec":
+        case _:
             from mnemic.kernel.decisions.connecting import Assertion
 
             return Assertion
-        case _:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

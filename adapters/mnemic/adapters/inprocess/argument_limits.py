@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from mnemic.adapters.inprocess.registry import members, parameters
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.policy.ranges import COUNT_MAX
@@ -50,8 +51,7 @@ PLAIN = frozenset({type(None), bool, float})
 
 def checks_arguments(of: Class) -> Class:
     """Return a class of operations whose arguments are checked first."""
-    for name in dir(of):
-        found = inspect.getattr_static(of, name)
+    for name, found in members(of).items():
         if name.startswith("_"):
             continue
         if inspect.isfunction(found):
@@ -63,7 +63,7 @@ def checks_arguments(of: Class) -> Class:
 
 def _checking(operation: Callable[..., Any], *, after: int) -> Callable[..., Any]:
     """Return an operation that checks its arguments, except the first *after* ones."""
-    names = tuple(inspect.signature(operation).parameters)[after:]
+    names = parameters(operation)[after:]
     last = after + len(names)
 
     @wraps(operation)

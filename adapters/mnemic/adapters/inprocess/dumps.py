@@ -8,13 +8,13 @@ by page, so every interface with ``blocks`` has dumps.
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.rendering import cited, escaped, labelled, render_line
 from mnemic.kernel.results.shape import json_text
 
@@ -37,7 +37,7 @@ HEADINGS: Final = {
 }
 """Headings of a Markdown dump by status, in order."""
 
-MARKUP: Final = re.compile(r"^(\s*[0-9]*)([#>+*=`~|_.)-])")
+MARKUP: Final = late_pattern(r"^(\s*[0-9]*)([#>+*=`~|_.)-])")
 """What would make a line a heading, a list, a quotation, a table or a rule in Markdown."""
 CONDITIONS: Final = ("tag", "category", "author", "thread", "status")
 Asked = dict[str, Any]

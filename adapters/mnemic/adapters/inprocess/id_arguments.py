@@ -7,7 +7,6 @@ or without brackets. What begins no id is left as it is: the operation refuses i
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from types import MappingProxyType
@@ -16,14 +15,15 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from mnemic.adapters.inprocess.queries import Queries, known_ids
-from mnemic.adapters.inprocess.registry import declared
+from mnemic.adapters.inprocess.registry import declared, members, parameters
 from mnemic.adapters.short_ids import bare, completed
 from mnemic.kernel.errors import BlockNotFound
+from mnemic.kernel.late import late_pattern
 
 Class = TypeVar("Class", bound=type)
 Complete = Callable[[str], str]
 
-SHORT: Final = re.compile(r"\W*[0-9a-fA-F]{8,15}\W*|\W+[0-9a-fA-F]{16}\W*|[0-9a-fA-F]{16}\W+")
+SHORT: Final = late_pattern(r"\W*[0-9a-fA-F]{8,15}\W*|\W+[0-9a-fA-F]{16}\W*|[0-9a-fA-F]{16}\W+")
 """A text that may be the beginning of an id, or an id in brackets."""
 ENDS: Final = frozenset({"source", "target"})
 NAMED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
@@ -57,10 +57,9 @@ SELECTORS: Final = frozenset({"selector", "without"})
 
 def completes_short_ids(of: Class) -> Class:
     """Return a class of operations that accept short ids wherever they accept ids."""
-    for name in dir(of):
-        found = inspect.getattr_static(of, name)
+    for name, found in members(of).items():
         if inspect.isfunction(found) and declared(of, name) is not None:
-            holding = NAMED.get(name, OTHERS) & set(inspect.signature(found).parameters)
+            holding = NAMED.get(name, OTHERS) & set(parameters(found))
             if holding:
                 setattr(of, name, _completing(found, holding))
     return of
@@ -68,7 +67,7 @@ def completes_short_ids(of: Class) -> Class:
 
 def _completing(operation: Callable[..., Any], holding: Collection[str]) -> Callable[..., Any]:
     """Return an operation that completes the ids in the arguments named by *holding*."""
-    names = tuple(inspect.signature(operation).parameters)[1:]
+    names = parameters(operation)[1:]
     within = {name: frozenset({"block"}) if name in SELECTORS else WITHIN for name in holding}
 
     @wraps(operation)

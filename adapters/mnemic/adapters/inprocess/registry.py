@@ -10,9 +10,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
+from types import CodeType
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from attrs import field, frozen
+
+from mnemic.kernel.model.values import Value
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
@@ -41,7 +44,7 @@ _implementing: Final[list[type]] = []
 
 
 @frozen
-class Declaration:
+class Declaration(Value):
     """What the decorator ``@operation`` says of a method. The method itself stays as it is."""
 
     route: str
@@ -120,6 +123,23 @@ def declared(of: type, name: str) -> Declaration | None:
             if declaration is not None:
                 return declaration
     return None
+
+
+def members(of: type) -> Mapping[str, Any]:
+    """Return the attributes of a class and of its bases as they are stored, sorted by name."""
+    found: dict[str, Any] = {}
+    for each in reversed(of.__mro__):
+        found.update(vars(each))
+    return dict(sorted(found.items()))
+
+
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's parameters, but for those that collect others.
+
+    A signature would have them too; making that of every operation takes a part of each start.
+    """
+    code: CodeType = inspect.unwrap(function).__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def implementation(of: type, name: str) -> Callable[..., Any]:

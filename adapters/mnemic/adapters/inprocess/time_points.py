@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from typing import TypeAlias
 
@@ -10,6 +9,7 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.system.days import day_or_instant
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.projections.view import View, as_of, published_version
 
@@ -24,9 +24,9 @@ FORMS = (
 NOW = "now"
 HORIZON_HOURS = 24.0
 """Active hours after a decision in which outcomes and labels count for it: one FSRS day."""
-_VERSION = re.compile(r"[0-9]{1,15}")
-_HOURS = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?)\s*h")
-_DECISION = re.compile(r"d[0-9]+")
+_VERSION = late_pattern(r"[0-9]{1,15}")
+_HOURS = late_pattern(r"([0-9]{1,9}(?:\.[0-9]+)?)\s*h")
+_DECISION = late_pattern(r"d[0-9]+")
 
 
 def view_of_point(space: SessionHandle, now: View, name: str, point: object) -> View:

@@ -7,7 +7,6 @@ lead to one.
 
 from __future__ import annotations
 
-import re
 from math import inf
 from pathlib import Path
 from typing import TypeAlias
@@ -16,6 +15,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 from attrs import field, frozen
 
 from mnemic.kernel.errors import NotAStore
+from mnemic.kernel.late import late_pattern
+from mnemic.kernel.model.values import Value
 
 Address: TypeAlias = str | Path
 """How a host names a store that is not open yet: see ``open_store``."""
@@ -30,14 +31,14 @@ ANSWER_TIMEOUT_S = 60.0
 NAME_BYTES_MAX = 63
 """Longest name in PostgreSQL; a longer one would be cut. Source: its manual, 4.1.1."""
 HIDDEN = "***"
-_HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
+_HOST = late_pattern(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
 _SECRET = ("password", "sslpassword")
 _OURS = {"schema", ANSWER_TIMEOUT}
 _FORM = "postgresql://user@host/database, with ?schema=… for another schema than mnemic"
 
 
 @frozen(kw_only=True)
-class ServerAddress:
+class ServerAddress(Value):
     """A parsed server address."""
 
     conninfo: str = field(repr=False)

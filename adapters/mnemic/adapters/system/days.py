@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.late import late_pattern
 from mnemic.kernel.timestamps import instant
 
-_ZONED = re.compile(r"(?P<moment>.*?)\s*\[(?P<zone>[^\[\]]{1,100})\]", re.DOTALL)
+_ZONED = late_pattern(r"(?P<moment>.*?)\s*\[(?P<zone>[^\[\]]{1,100})\]", re.DOTALL)
 
 
 def day_or_instant(name: str, value: object) -> int | None:
@@ -71,6 +71,8 @@ def _end(day: date, zone: tzinfo | None) -> datetime:
 
 
 def _zone(name: str, zone: str) -> tzinfo:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # slow to import, and rarely needed
+
     try:
         return ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -1,12 +1,10 @@
-"""The heap: pauses the collector during a replay, returns free memory, overwrites small arrays."""
+"""The heap: returns free memory, overwrites small arrays."""
 
 from __future__ import annotations
 
 import ctypes
-import gc
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -14,8 +12,6 @@ import numpy as np
 SMALL_BYTES = 1024
 SMALL_EACH = 8
 """One more than numpy keeps of each size. Source: numpy/_core/src/multiarray/alloc.c."""
-FEW = 50_000
-"""Objects that are traversed in some milliseconds."""
 
 
 def give_back() -> None:
@@ -46,25 +42,3 @@ def _trim() -> Callable[[int], int] | None:
         return None
     trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return trim
-
-
-@contextmanager
-def collector_at_rest() -> Generator[None]:
-    """Pause the collector: a replay makes many objects that stay, and traversing them costs 40 %.
-
-    Afterwards they are moved to the oldest generation (freezing and unfreezing joins the lists
-    without traversing them), or else the very next allocation would traverse them all as new. A
-    host that has frozen objects itself keeps them frozen. Few objects are not moved: the oldest
-    generation is hardly ever traversed, and a process that opens and closes small memories all day
-    would leave them there.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if gc.get_count()[0] > FEW and gc.get_freeze_count() == 0:
-            gc.freeze()
-            gc.unfreeze()
-        if enabled:
-            gc.enable()

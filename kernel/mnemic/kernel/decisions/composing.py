@@ -31,6 +31,7 @@ from mnemic.kernel.model.texts import (
     MemberText,
     Remark,
 )
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
@@ -53,7 +54,7 @@ SCORE_MAX = 1e6
 
 
 @frozen(kw_only=True)
-class MemberSpec:
+class MemberSpec(Value):
     """One member of a composition, as given by the caller."""
 
     block_id: str
@@ -69,7 +70,7 @@ class MemberSpec:
 
 
 @frozen(kw_only=True)
-class Composition:
+class Composition(Value):
     """A composition, as given by the caller."""
 
     members: Sequence[MemberSpec]
@@ -241,7 +242,7 @@ def _composition_text(composition: Composition, policy: Policy) -> CompositionTe
 
 
 @frozen(kw_only=True)
-class LabelSpec:
+class LabelSpec(Value):
     """A label for a composition, as given by the caller."""
 
     composition_id: str

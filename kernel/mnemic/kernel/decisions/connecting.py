@@ -21,6 +21,7 @@ from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EdgeDisconnected
 from mnemic.kernel.model.blocks import ARCHIVED, QUARANTINED, BlockFacts
 from mnemic.kernel.model.edges import EdgeFacts, PendingFacts
 from mnemic.kernel.model.texts import Remark
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import EdgeReading, Reading
@@ -32,7 +33,7 @@ RELATION_LENGTH_MAX = 100
 
 
 @frozen(kw_only=True)
-class Assertion:
+class Assertion(Value):
     """A connection, as given by the caller."""
 
     source: str
@@ -44,7 +45,7 @@ class Assertion:
 
 
 @frozen(kw_only=True)
-class Connected:
+class Connected(Value):
     """What one assertion did."""
 
     action: str
@@ -88,7 +89,7 @@ def find(reading: EdgeReading, block_id: str) -> BlockFacts:
 
 
 @frozen(kw_only=True)
-class Terms:
+class Terms(Value):
     """The validated parts of an assertion, without its ends."""
 
     relation: str | None
@@ -154,7 +155,7 @@ def decide_connect(reading: EdgeReading, assertion: Assertion, at: Instant) -> D
 
 
 @frozen(kw_only=True)
-class _Request:
+class _Request(Value):
     """A validated assertion with the facts of its ends."""
 
     source: BlockFacts

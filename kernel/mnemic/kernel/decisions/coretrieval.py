@@ -24,12 +24,13 @@ from mnemic.kernel.events import Pair
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.model.identity import pair as pair_of_ids
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.timestamps import Instant
 
 
 @frozen(kw_only=True)
-class Effects:
+class Effects(Value):
     """Pairs of block numbers, lower number first, as listed in the event of a recall."""
 
     staged: tuple[Ends, ...] = ()

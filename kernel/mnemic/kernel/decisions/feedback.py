@@ -15,6 +15,7 @@ from mnemic.kernel.events import Link, OutcomeRecorded, Pair, Penalty, RefusedBl
 from mnemic.kernel.model.blocks import ACTIVE, INBOX, BlockFacts
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import CompositionId, DecisionId
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano, product
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scoring.decay import penalised
@@ -27,7 +28,7 @@ ID_LENGTH_MAX = 64
 
 
 @frozen(kw_only=True)
-class Feedback:
+class Feedback(Value):
     """An outcome, as given by the caller."""
 
     block_ids: Sequence[str]
@@ -39,7 +40,7 @@ class Feedback:
 
 
 @frozen(kw_only=True)
-class Scored:
+class Scored(Value):
     """What one outcome did, beside its event; there is none if no block could be scored."""
 
     refused: tuple[RefusedBlock, ...]

@@ -40,6 +40,7 @@ from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import BlockText, Erased
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.roles import checked_role, with_role
 from mnemic.kernel.scope import checked_key, checked_scope, scoped, with_key
@@ -71,7 +72,7 @@ def _read_once(tags: Iterable[str]) -> Iterable[str]:
 
 
 @frozen(kw_only=True)
-class Lesson:
+class Lesson(Value):
     """A text to learn and its descriptive fields, as given by the caller."""
 
     content: str
@@ -96,7 +97,7 @@ class Lesson:
 
 
 @frozen(kw_only=True)
-class Saying:
+class Saying(Value):
     """When a block was last said, when its fact holds, and its zone."""
 
     zone: str
@@ -107,7 +108,7 @@ class Saying:
 
 
 @frozen(kw_only=True)
-class Learned:
+class Learned(Value):
     """What one lesson did."""
 
     block_id: BlockId
@@ -132,7 +133,7 @@ class Learned:
 
 
 @frozen(kw_only=True)
-class Earlier:
+class Earlier(Value):
     """What earlier lessons of one batch did."""
 
     created: int = 0

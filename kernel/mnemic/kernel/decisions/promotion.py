@@ -28,6 +28,7 @@ from mnemic.kernel.events import (
 )
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.texts import AnalysisText, Embedding
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector, pack
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.ports import Analysis
@@ -197,7 +198,7 @@ def _promotion(
 
 
 @frozen(kw_only=True)
-class _Proposal:
+class _Proposal(Value):
     """An edge that a fresh block should get, if there is room."""
 
     other: int

@@ -22,6 +22,7 @@ from mnemic.kernel.late import late_pattern
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import Erased
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import cosines_among
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import CONSTITUTIONAL
@@ -42,7 +43,7 @@ _WORD: Final = late_pattern("[\u3040-\u30ff\u3400-\u9fff]|[^\\W\u3040-\u30ff\u34
 
 
 @frozen(kw_only=True)
-class Predecessor:
+class Predecessor(Value):
     """The block that another one supersedes, and why."""
 
     number: int

@@ -29,6 +29,7 @@ from mnemic.kernel.events import (
 from mnemic.kernel.model.blocks import ARCHIVED, BlockFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scope import key_of, scope_of
@@ -39,7 +40,7 @@ _HANDED_OVER = ("agent", "outcome")
 
 
 @frozen(kw_only=True)
-class Heir:
+class Heir(Value):
     """The successor, without what it takes over."""
 
     id: BlockId

@@ -14,10 +14,11 @@ from mnemic.kernel.model.texts import (
     Erased,
     Remark,
 )
+from mnemic.kernel.model.values import Value
 
 
 @frozen(kw_only=True)
-class BlockLearned:
+class BlockLearned(Value):
     """A block entered the inbox: for the first time, or again after it was archived."""
 
     block_id: BlockId
@@ -39,7 +40,7 @@ class BlockLearned:
 
 
 @frozen(kw_only=True)
-class BlockRestated:
+class BlockRestated(Value):
     """A known block was said again: the date at which it was last said moves.
 
     One that was said earlier than is known, with another period, leaves the date: it is undated.
@@ -59,7 +60,7 @@ class BlockRestated:
 
 
 @frozen(kw_only=True)
-class Supersession:
+class Supersession(Value):
     """*new* replaced *old*: old is archived and its evidence is carried over to new."""
 
     old: BlockId
@@ -82,7 +83,7 @@ class Supersession:
 
 
 @frozen(kw_only=True)
-class NearDuplicate:
+class NearDuplicate(Value):
     """Two active blocks with almost the same text; both stay."""
 
     block_id: BlockId
@@ -92,7 +93,7 @@ class NearDuplicate:
 
 
 @frozen(kw_only=True)
-class Promotion:
+class Promotion(Value):
     block_id: BlockId
     vector: Embedding | Erased
     rate: int = 10_000_000
@@ -112,7 +113,7 @@ class Promotion:
 
 
 @frozen(kw_only=True)
-class BlocksPromoted:
+class BlocksPromoted(Value):
     """One committed chunk of a consolidation.
 
     Applied in this order: each promotion with its supersession, one after the other; then the
@@ -125,7 +126,7 @@ class BlocksPromoted:
 
 
 @frozen(kw_only=True)
-class BlockSuperseded:
+class BlockSuperseded(Value):
     """A caller revised a block; the preceding event learned the new text."""
 
     supersession: Supersession
@@ -133,7 +134,7 @@ class BlockSuperseded:
 
 
 @frozen(kw_only=True)
-class BlockForgotten:
+class BlockForgotten(Value):
     """A block was archived on request; its text stays readable in views of the past."""
 
     block_id: BlockId
@@ -141,7 +142,7 @@ class BlockForgotten:
 
 
 @frozen(kw_only=True)
-class BlockErased:
+class BlockErased(Value):
     """The block's payloads and their keys are destroyed with this event."""
 
     block_id: BlockId
@@ -151,7 +152,7 @@ class BlockErased:
 
 
 @frozen(kw_only=True)
-class BlockRezoned:
+class BlockRezoned(Value):
     block_id: BlockId
     zone: str
     reason: Remark | Erased | None = None
@@ -161,7 +162,7 @@ class BlockRezoned:
 
 
 @frozen(kw_only=True)
-class BlocksQuarantined:
+class BlocksQuarantined(Value):
     """Blocks were taken out of recall, or released again. Nothing else about them changes."""
 
     block_ids: tuple[BlockId, ...]
@@ -172,7 +173,7 @@ class BlocksQuarantined:
 
 
 @frozen(kw_only=True)
-class StagedVector:
+class StagedVector(Value):
     block_id: BlockId
     vector: Embedding | Erased
     typicality: int = -1
@@ -180,7 +181,7 @@ class StagedVector:
 
 
 @frozen(kw_only=True)
-class VectorsStaged:
+class VectorsStaged(Value):
     """A chunk of a re-embedding: nothing changes until the embedder is adopted."""
 
     embedder: EmbedderIdentity

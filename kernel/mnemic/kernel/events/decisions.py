@@ -12,6 +12,7 @@ from mnemic.kernel.model.identity import (
     PolicyId,
 )
 from mnemic.kernel.model.texts import Embedding, Erased, Question
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 
 SIGNALS = (
@@ -27,7 +28,7 @@ SIGNALS = (
 
 
 @frozen
-class AnswerRow:
+class AnswerRow(Value):
     """One returned block of a decision."""
 
     block: int
@@ -42,13 +43,13 @@ class AnswerRow:
 
 
 @frozen
-class RunnerUp:
+class RunnerUp(Value):
     block: int
     score: int
 
 
 @frozen(kw_only=True)
-class Answer:
+class Answer(Value):
     """The returned blocks of a recall and its runners-up. Packed on the wire."""
 
     rows: tuple[AnswerRow, ...]
@@ -56,7 +57,7 @@ class Answer:
 
 
 @frozen(kw_only=True)
-class Exploration:
+class Exploration(Value):
     """Random choice of the last place of an answer, so that other blocks can be judged too.
 
     With probability *rate* the last place goes to one of *pool* candidates, chosen uniformly: the
@@ -72,7 +73,7 @@ class Exploration:
 
 
 @frozen(kw_only=True)
-class RecallRecorded:
+class RecallRecorded(Value):
     """One decision: the request, the state that was read, and the answer."""
 
     asked: Question | Erased
@@ -127,20 +128,20 @@ class RecallRecorded:
 
 
 @frozen(kw_only=True)
-class RefusedBlock:
+class RefusedBlock(Value):
     block_id: str
     code: str
 
 
 @frozen(kw_only=True)
-class Penalty:
+class Penalty(Value):
     block_id: BlockId
     rate: int
     """The new decay rate, nano-units per active hour."""
 
 
 @frozen(kw_only=True)
-class OutcomeRecorded:
+class OutcomeRecorded(Value):
     """An outcome: evidence for every scored block, and its effects."""
 
     block_ids: tuple[BlockId, ...]

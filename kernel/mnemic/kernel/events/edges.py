@@ -6,12 +6,13 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import Erased, Remark
+from mnemic.kernel.model.values import Value
 
 Pair = tuple[BlockId, BlockId]
 
 
 @frozen(kw_only=True)
-class Link:
+class Link(Value):
     """An automatic edge that was formed."""
 
     source: BlockId
@@ -24,14 +25,14 @@ class Link:
 
 
 @frozen(kw_only=True)
-class BlocksRelinked:
+class BlocksRelinked(Value):
     """``consolidate(relink=True)`` found edges for blocks that had few."""
 
     links: tuple[Link, ...]
 
 
 @frozen(kw_only=True)
-class Matched:
+class Matched(Value):
     """The blocks that two queries were matched with, and the confidence of each match."""
 
     recipe: str
@@ -44,7 +45,7 @@ class Matched:
 
 
 @frozen(kw_only=True)
-class EdgeConnected:
+class EdgeConnected(Value):
     """An agent connected two blocks. Holds the resulting edge, direction included."""
 
     source: BlockId
@@ -64,7 +65,7 @@ class EdgeConnected:
 
 
 @frozen(kw_only=True)
-class EdgeDeferred:
+class EdgeDeferred(Value):
     """A connection at a full degree cap that displaces nothing: it is pending until a curate."""
 
     source: BlockId
@@ -77,7 +78,7 @@ class EdgeDeferred:
 
 
 @frozen(kw_only=True)
-class EdgeDisconnected:
+class EdgeDisconnected(Value):
     """The pair's edge is removed, its pending connection cancelled, automatic edges barred."""
 
     source: BlockId

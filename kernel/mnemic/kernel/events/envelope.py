@@ -30,6 +30,7 @@ from mnemic.kernel.events.space import (
 )
 from mnemic.kernel.events.upkeep import Curated, Reverted
 from mnemic.kernel.model.identity import CommandId, SessionId
+from mnemic.kernel.model.values import Value
 
 Event = (
     SpaceOpened
@@ -64,7 +65,7 @@ Event = (
 
 
 @frozen(kw_only=True)
-class Recorded:
+class Recorded(Value):
     """An event with its envelope: version, times, command, actor and session."""
 
     version: int

@@ -6,10 +6,11 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import AnswerText, Erased, Remark
+from mnemic.kernel.model.values import Value
 
 
 @frozen(kw_only=True)
-class Quote:
+class Quote(Value):
     """A span of a message, in characters of its content."""
 
     message: BlockId
@@ -19,7 +20,7 @@ class Quote:
 
 
 @frozen(kw_only=True)
-class ExtractedFact:
+class ExtractedFact(Value):
     """A fact that was accepted. The events before this one learned, revised and connected it."""
 
     block_id: BlockId
@@ -38,7 +39,7 @@ class ExtractedFact:
 
 
 @frozen(kw_only=True)
-class RefusedFact:
+class RefusedFact(Value):
     """A fact that the extractor proposed and that was not accepted."""
 
     reason: str
@@ -50,7 +51,7 @@ class RefusedFact:
 
 
 @frozen(kw_only=True)
-class FactsExtracted:
+class FactsExtracted(Value):
     """An extractor has read messages. A replay uses what is recorded here and asks no model."""
 
     extractor: str

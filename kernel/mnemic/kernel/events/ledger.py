@@ -12,10 +12,11 @@ from mnemic.kernel.model.texts import (
     MemberText,
     Remark,
 )
+from mnemic.kernel.model.values import Value
 
 
 @frozen(kw_only=True)
-class Member:
+class Member(Value):
     """One block's part in a composition, kept as history even if the block changes."""
 
     block_id: BlockId
@@ -30,7 +31,7 @@ class Member:
 
 
 @frozen(kw_only=True)
-class BlocksComposed:
+class BlocksComposed(Value):
     """Blocks were used together in one piece of reasoning."""
 
     members: tuple[Member, ...]
@@ -48,7 +49,7 @@ class BlocksComposed:
 
 
 @frozen(kw_only=True)
-class CompositionLabelled:
+class CompositionLabelled(Value):
     """A label says what the outcome of a composition was; it can have any number of labels."""
 
     composition_id: CompositionId
@@ -61,7 +62,7 @@ class CompositionLabelled:
 
 
 @frozen(kw_only=True)
-class LabelRetracted:
+class LabelRetracted(Value):
     """A label no longer counts; the event that set it stays in the log."""
 
     composition_id: CompositionId

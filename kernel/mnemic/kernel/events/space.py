@@ -6,10 +6,11 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import PolicyId, SessionId, digest
 from mnemic.kernel.model.texts import Erased, Salt
+from mnemic.kernel.model.values import Value
 
 
 @frozen(kw_only=True)
-class SpaceOpened:
+class SpaceOpened(Value):
     """The first event of every log. Its nonce makes the hash chain of every space unique."""
 
     nonce: str
@@ -18,14 +19,14 @@ class SpaceOpened:
 
 
 @frozen(kw_only=True)
-class PolicyAdopted:
+class PolicyAdopted(Value):
     policy_id: PolicyId
     body: str
     """The policy's canonical JSON, as adopted; its digest is the id."""
 
 
 @frozen(kw_only=True)
-class EmbedderIdentity:
+class EmbedderIdentity(Value):
     """Identity of the model that made a vector. Two identities never share a space's index."""
 
     name: str
@@ -40,27 +41,27 @@ class EmbedderIdentity:
 
 
 @frozen(kw_only=True)
-class EmbedderAdopted:
+class EmbedderAdopted(Value):
     embedder: EmbedderIdentity
 
 
 @frozen(kw_only=True)
-class SpaceErased:
+class SpaceErased(Value):
     """Every payload of the space is destroyed with this event."""
 
 
 @frozen(kw_only=True)
-class SessionStarted:
+class SessionStarted(Value):
     session_id: SessionId
 
 
 @frozen(kw_only=True)
-class SessionEnded:
+class SessionEnded(Value):
     session_id: SessionId
 
 
 @frozen(kw_only=True)
-class LostPayload:
+class LostPayload(Value):
     """A payload that is missing although it was not erased."""
 
     version: int
@@ -70,7 +71,7 @@ class LostPayload:
 
 
 @frozen(kw_only=True)
-class LossAccepted:
+class LossAccepted(Value):
     """Payloads are lost, and the log continues without them: they are shown as lost from here on.
 
     ``salvage`` writes it into a copy on request.

@@ -7,17 +7,18 @@ from attrs import frozen
 from mnemic.kernel.events.edges import Pair
 from mnemic.kernel.model.identity import BlockId, PolicyId
 from mnemic.kernel.model.texts import Erased, Remark
+from mnemic.kernel.model.values import Value
 
 
 @frozen(kw_only=True)
-class Archival:
+class Archival(Value):
     block_id: BlockId
     reason: str
     """``decayed`` or ``expired``."""
 
 
 @frozen(kw_only=True)
-class Admission:
+class Admission(Value):
     """A pending connection that became an edge."""
 
     source: BlockId
@@ -25,7 +26,7 @@ class Admission:
 
 
 @frozen(kw_only=True)
-class Curated:
+class Curated(Value):
     """The effects of one sweep, applied in the order of the fields."""
 
     archived: tuple[Archival, ...] = ()
@@ -38,7 +39,7 @@ class Curated:
 
 
 @frozen(kw_only=True)
-class Objection:
+class Objection(Value):
     """Something that a revert left unchanged, and why."""
 
     what: str
@@ -54,7 +55,7 @@ class Objection:
 
 
 @frozen(kw_only=True)
-class Withdrawal:
+class Withdrawal(Value):
     """Evidence and retrievals of a block that no longer count; what was added since still does."""
 
     block_id: BlockId
@@ -67,7 +68,7 @@ class Withdrawal:
 
 
 @frozen(kw_only=True)
-class Reverted:
+class Reverted(Value):
     """The changes of a range of versions were reverted, unless a later event had changed them too.
 
     Each value is restored to what it was at the version before *first*; a block that had not been

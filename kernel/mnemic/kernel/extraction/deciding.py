@@ -25,6 +25,7 @@ from mnemic.kernel.events import (
 from mnemic.kernel.extraction.accepting import Acceptance, Call, message_of, number_of
 from mnemic.kernel.extraction.grounding import Evidence, Spot, Ungrounded
 from mnemic.kernel.model.texts import AnswerText, Erased, Remark
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports.extractors import Extract, Fact
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.timestamps import Instant
@@ -56,7 +57,7 @@ def decide_extraction(
 
 
 @frozen(kw_only=True)
-class Accepted:
+class Accepted(Value):
     """A fact that a fork of the space has accepted."""
 
     fact: Fact
@@ -67,7 +68,7 @@ class Accepted:
 
 
 @frozen(kw_only=True)
-class Found:
+class Found(Value):
     """An extraction of a fork."""
 
     event: FactsExtracted

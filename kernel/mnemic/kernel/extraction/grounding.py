@@ -21,6 +21,7 @@ from typing import Final
 
 from attrs import Factory, field, frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.months import MONTHS
 from mnemic.kernel.ports.extractors import RELATIONS, Fact, Message
 from mnemic.kernel.statements import Statement, Wording
@@ -122,7 +123,7 @@ class Ungrounded(Exception):
 
 
 @frozen(kw_only=True)
-class Spot:
+class Spot(Value):
     """Where a quotation is: a message, by place, and characters of its content."""
 
     message: int
@@ -131,7 +132,7 @@ class Spot:
 
 
 @frozen(kw_only=True)
-class _Words:
+class _Words(Value):
     """The words of some texts, as they are compared."""
 
     folded: frozenset[str]
@@ -171,7 +172,7 @@ def _names(evidence: Evidence) -> frozenset[str]:
 
 
 @frozen(kw_only=True)
-class Evidence:
+class Evidence(Value):
     """Messages as a fact may quote them; parsed once per call."""
 
     messages: Sequence[Message]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.periods import ALWAYS, Period
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 
 Ints = NDArray[np.int64]
@@ -18,7 +19,7 @@ STATUSES = ("inbox", "active", "archived", "quarantined")
 
 
 @frozen
-class BlockFacts:
+class BlockFacts(Value):
     """One block as a decision sees it. Rates, evidence and confidence in nano-units."""
 
     number: int

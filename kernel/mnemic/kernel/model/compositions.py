@@ -10,6 +10,7 @@ from typing import Final
 from attrs import frozen
 
 from mnemic.kernel.model.identity import CompositionId
+from mnemic.kernel.model.values import Value
 
 ROLES: Final = ("primary", "supporting", "contradicting", "superseded", "related")
 """Roles that a block can have in a composition."""
@@ -38,7 +39,7 @@ LABELS: Final = (
 
 
 @frozen
-class LabelFacts:
+class LabelFacts(Value):
     """One label of a composition as a decision sees it."""
 
     composition_id: CompositionId

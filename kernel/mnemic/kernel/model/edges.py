@@ -6,6 +6,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.model.values import Value
+
 Ints = NDArray[np.int64]
 
 ORIGINS = ("similarity", "co_retrieval", "outcome", "agent")
@@ -15,7 +17,7 @@ NO_ANCHOR = np.iinfo(np.int64).min
 
 
 @frozen
-class EdgeFacts:
+class EdgeFacts(Value):
     """One existing edge as a decision sees it."""
 
     source: int
@@ -32,7 +34,7 @@ class EdgeFacts:
 
 
 @frozen
-class PendingFacts:
+class PendingFacts(Value):
     """One pending connection, waiting for a free place under the degree cap."""
 
     source: int

@@ -6,13 +6,15 @@ from typing import Final
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
+
 HOLDS, ENDED, LATER = "holds", "ended", "later"
 VALIDITIES: Final = (HOLDS, ENDED, LATER)
 """What a period says of a moment: it is within, after the end, or before the beginning."""
 
 
 @frozen
-class Period:
+class Period(Value):
     """A time span, in microseconds since the epoch by the wall clock; an open end is None."""
 
     from_us: int | None = None

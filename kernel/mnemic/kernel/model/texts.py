@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
+from mnemic.kernel.model.values import Value
+
 
 @frozen(kw_only=True)
-class Payload:
+class Payload(Value):
     """Base of all payloads."""
 
     of: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from mnemic.kernel.errors import PolicyRefused
 from mnemic.kernel.events import SIGNALS
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import nano, share
 from mnemic.kernel.policy.ranges import count, one_of, sums_to_one, unit, word, words
 
@@ -19,7 +20,7 @@ OWN = "self/"
 
 
 @frozen(kw_only=True)
-class Frame:
+class Frame(Value):
     """Settings of a recall: the weights of signals, the eligible blocks and the token budget."""
 
     name: str = field(validator=word)

@@ -13,6 +13,7 @@ from attrs import field, frozen
 from mnemic.kernel.errors import FrameUnknown, PolicyRefused
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.identity import PolicyId
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy.frames import FRAMES, Frame, frames_of
 from mnemic.kernel.policy.legacy import LEGACY
@@ -76,7 +77,7 @@ EDGE_WEIGHTS = ("edge_cosine", "edge_tags", "edge_category", "edge_temporal")
 
 
 @frozen(kw_only=True, slots=False)
-class Policy:
+class Policy(Value):
     """All settings. Defaults are the seeds'; each group names its section of DOMAIN.
 
     Raises:

@@ -15,6 +15,7 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.errors import PolicyRefused
+from mnemic.kernel.model.values import Value
 
 Validator: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
@@ -32,7 +33,7 @@ def _refuse(instance: object, attribute: attrs.Attribute[Any], what: str, value:
 
 
 @frozen
-class Within:
+class Within(Value):
     """Validator for a number from *low* to *high*; NaN fails the comparison."""
 
     low: float
@@ -49,7 +50,7 @@ unit = within(0.0, 1.0)
 
 
 @frozen
-class Count:
+class Count(Value):
     """Validator for a whole number from *low* to *high*."""
 
     low: int = 0
@@ -70,7 +71,7 @@ def truth(instance: object, attribute: attrs.Attribute[Any], value: object) -> N
 
 
 @frozen
-class OneOf:
+class OneOf(Value):
     """Validator for one of a few words."""
 
     words: tuple[str, ...]
@@ -99,7 +100,7 @@ def is_word(value: object) -> bool:
 
 
 @frozen
-class Each:
+class Each(Value):
     """Validator for the second item of every pair."""
 
     check: Validator

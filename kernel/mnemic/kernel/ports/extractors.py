@@ -12,12 +12,14 @@ from typing import Protocol
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
+
 RELATIONS = ("same", "updates", "contradicts", "unrelated")
 """How a fact may relate to an existing block."""
 
 
 @frozen(kw_only=True)
-class Message:
+class Message(Value):
     """A message as an extractor sees it."""
 
     content: str
@@ -28,7 +30,7 @@ class Message:
 
 
 @frozen(kw_only=True)
-class KnownBlock:
+class KnownBlock(Value):
     """An existing block that may be about the same."""
 
     content: str
@@ -37,7 +39,7 @@ class KnownBlock:
 
 
 @frozen(kw_only=True)
-class Span:
+class Span(Value):
     """A quotation: the words of a message that a fact rests on."""
 
     message: int
@@ -47,7 +49,7 @@ class Span:
 
 
 @frozen(kw_only=True)
-class Fact:
+class Fact(Value):
     """A fact as an extractor proposes it."""
 
     text: str
@@ -66,7 +68,7 @@ class Fact:
 
 
 @frozen(kw_only=True)
-class Extract:
+class Extract(Value):
     """The answer of an extractor to one call."""
 
     facts: tuple[Fact, ...] = ()

@@ -10,6 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model.values import Value
 
 
 class Embedder(Protocol):
@@ -38,7 +39,7 @@ class QuestionEmbedder(Embedder, Protocol):
 
 
 @frozen(kw_only=True)
-class Passage:
+class Passage(Value):
     """The part of a block that is passed to an analyst."""
 
     content: str
@@ -50,7 +51,7 @@ class Passage:
 
 
 @frozen(kw_only=True)
-class Analysis:
+class Analysis(Value):
     """The result of analysing one block."""
 
     tags: tuple[str, ...] = ()

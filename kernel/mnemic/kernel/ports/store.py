@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
+
 GENESIS_DIGEST = bytes(32)
 """Digest that the first record of a log names as its predecessor."""
 
@@ -40,7 +42,7 @@ class PayloadRow(NamedTuple):
 
 
 @frozen
-class Head:
+class Head(Value):
     """The end of a log: its last version and chain digest."""
 
     version: int
@@ -50,7 +52,7 @@ class Head:
 
 
 @frozen
-class CommandRow:
+class CommandRow(Value):
     """A stored command: its id, the digest of its request, and the events that it wrote."""
 
     id: str
@@ -62,7 +64,7 @@ class CommandRow:
 
 
 @frozen(kw_only=True)
-class LogCapabilities:
+class LogCapabilities(Value):
     """What a log can do beyond the port ``Log``; None: it cannot."""
 
     confirm: Callable[[Head], None] | None = None

@@ -11,6 +11,7 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.html_tables import paragraph, table_of_fields, table_of_rows
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.rendering import on_one_line, quoting
 
@@ -43,7 +44,7 @@ def _plain(value: Any) -> Any:
 
 
 @frozen(kw_only=True)
-class Result:
+class Result(Value):
     """Base of all results."""
 
     COLUMNS: ClassVar[tuple[str, ...]] = ()

@@ -20,6 +20,7 @@ from typing import Final
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.statements.same import Text, extends, parsed, same
 from mnemic.kernel.statements.statement import Statement, words_of
 from mnemic.kernel.statements.vocabulary import FILLERS, NEGATORS, OPPOSITES, STATES
@@ -43,7 +44,7 @@ def relation(old: Text, new: Text) -> str | None:
 
 
 @frozen
-class Wording:
+class Wording(Value):
     """The words of a statement, as they are compared for a contradiction."""
 
     words: tuple[str, ...]

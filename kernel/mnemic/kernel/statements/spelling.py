@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from attrs import frozen
 
 from mnemic.kernel.late import late_pattern
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.statements.vocabulary import (
     AFTER_IS,
     ARTICLE_COUNTS,
@@ -49,7 +50,7 @@ _PARTICIPLE: Final = late_pattern(r"[a-z]{3,}ing")
 
 
 @frozen
-class _Sentence:
+class _Sentence(Value):
     """The words of a sentence, and what the rules need to know about all of them."""
 
     words: Sequence[str]

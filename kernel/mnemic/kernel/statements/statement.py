@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from attrs import frozen
 
 from mnemic.kernel.late import late_pattern
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.statements.characters import passages, plain
 from mnemic.kernel.statements.spelling import respelled
 from mnemic.kernel.statements.vocabulary import ABBREVIATIONS, BEFORE_ORDINAL, CASE_DECIDES
@@ -31,7 +32,7 @@ _KEY_BITS: Final = 63
 
 
 @frozen
-class Statement:
+class Statement(Value):
     """A parsed text: what `same`, `extends` and `relation` compare. It holds the text's words."""
 
     spelled: str

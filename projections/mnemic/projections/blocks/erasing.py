@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.decisions.supersession import inherited
 from mnemic.kernel.model.blocks import ARCHIVED, INBOX
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.kernel.passages import passages
 from mnemic.kernel.policy import Policy
@@ -149,7 +150,7 @@ def _passage_links(ends: Integers, firsts: Integers, earlier: Rows) -> Rows:
 
 
 @frozen
-class Tags:
+class Tags(Value):
     """The tags of the blocks after an erasure."""
 
     column: NDArray[np.int32]
@@ -248,7 +249,7 @@ class _History:
 
 
 @frozen
-class _Retagged:
+class _Retagged(Value):
     """The derivation of new tags, row by row in the order of writing."""
 
     history: _History

@@ -35,6 +35,7 @@ from mnemic.kernel.model.identity import (
     pair,
     short,
 )
+from mnemic.kernel.model.values import Value
 from mnemic.projections.descent.selection import Selection
 
 Key = tuple[str, str]
@@ -42,7 +43,7 @@ Key = tuple[str, str]
 
 
 @frozen(kw_only=True)
-class Step:
+class Step(Value):
     """Something that descends, and why: the last step of its path."""
 
     version: int
@@ -54,7 +55,7 @@ class Step:
 
 
 @frozen(kw_only=True)
-class _Write:
+class _Write(Value):
     """The envelope of the event that is followed."""
 
     version: int

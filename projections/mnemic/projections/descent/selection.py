@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import BlockLearned, BlockRestated, Recorded
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.timestamps import instant, iso
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import find
@@ -26,7 +27,7 @@ WORDS_MAX: Final = 1000
 
 
 @frozen(kw_only=True)
-class Selection:
+class Selection(Value):
     """A validated selector. Every given condition must hold; listed values are alternatives."""
 
     source: tuple[str, ...] = ()

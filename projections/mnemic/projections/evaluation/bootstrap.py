@@ -16,6 +16,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.model.values import Value
+
 RESAMPLINGS: Final = 1000
 TAIL: Final = 25
 """Number of resamplings beyond each end of a 95 % interval."""
@@ -29,7 +31,7 @@ HALF: Final = np.uint64(32)
 
 
 @frozen
-class Interval:
+class Interval(Value):
     """A mean, and the interval that contains it in 95 of 100 resamplings."""
 
     mean: float

@@ -10,6 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.blocks.outcomes import NO_DECISION
 from mnemic.projections.evaluation.relevance_judgments import TakenBack
@@ -27,7 +28,7 @@ _BITS: Final = 32
 
 
 @frozen
-class Outcome:
+class Outcome(Value):
     """How a decision went: by the outcomes that name it, or else by those of its blocks."""
 
     mean: float

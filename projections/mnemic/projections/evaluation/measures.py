@@ -22,6 +22,7 @@ from typing import Final
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import (
     NANO,
     ln,
@@ -34,7 +35,7 @@ HIT: Final = NANO // 2
 
 
 @frozen
-class Measure:
+class Measure(Value):
     """One measure of one answer. Nano-units, [0, 1]."""
 
     judged: int | None
@@ -46,7 +47,7 @@ class Measure:
 
 
 @frozen(kw_only=True)
-class Measured:
+class Measured(Value):
     """All measures of one answer."""
 
     places: int
@@ -121,7 +122,7 @@ def _reward(places: Sequence[int | None], known: list[int]) -> Measure:
 
 
 @frozen
-class SelfNormalised:
+class SelfNormalised(Value):
     """A mean corrected for the probability of being shown (self-normalised estimator)."""
 
     mean: int

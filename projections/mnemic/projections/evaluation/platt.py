@@ -18,6 +18,7 @@ from typing import Final
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import exp, ln
 
 PULL: Final = 4.0
@@ -32,7 +33,7 @@ CERTAIN: Final = 30.0
 
 
 @frozen(kw_only=True)
-class Scaling:
+class Scaling(Value):
     """A linear function of log-odds."""
 
     slope: float = 1.0

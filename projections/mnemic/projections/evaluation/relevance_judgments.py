@@ -23,6 +23,7 @@ from attrs import frozen
 
 from mnemic.kernel.events import CompositionLabelled, OutcomeRecorded, Recorded, Reverted
 from mnemic.kernel.model.identity import BlockId, decision_version
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, share
 from mnemic.projections.frontier.outcomes import CLOSED, DUPLICATE, SUCCESS
 from mnemic.projections.view import View
@@ -37,7 +38,7 @@ tuples, which the garbage collector does not track: a backtest may hold a hundre
 
 
 @frozen(kw_only=True)
-class Evidence:
+class Evidence(Value):
     """How something went, according to one event."""
 
     version: int

@@ -21,6 +21,7 @@ from itertools import combinations
 
 from attrs import define, field, frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import (
     NANO,
     decayed,
@@ -60,7 +61,7 @@ class Evidence:
 
 
 @frozen(kw_only=True)
-class Use:
+class Use(Value):
     """One composition as far as it uses up sets of blocks."""
 
     blocks: frozenset[int]
@@ -90,7 +91,7 @@ class Use:
 
 
 @frozen(kw_only=True)
-class LedgerHistory:
+class LedgerHistory(Value):
     """Everything of the ledger that the frontier uses."""
 
     uses: tuple[Use, ...]

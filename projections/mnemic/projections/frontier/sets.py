@@ -34,6 +34,7 @@ from typing import Final
 from attrs import Factory, define, frozen
 
 from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import (
     NANO,
     nano,
@@ -62,7 +63,7 @@ Places = tuple[int, ...]
 
 
 @frozen(kw_only=True)
-class Candidate:
+class Candidate(Value):
     """Blocks that were never composed as a whole. Numbers are nano-units."""
 
     places: Places

@@ -31,6 +31,7 @@ from attrs import frozen
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, product
 from mnemic.kernel.scoring.signals import jaccard
 from mnemic.projections.lexical import analysis
@@ -49,7 +50,7 @@ Bag: TypeAlias = Counter[str]
 
 
 @frozen(kw_only=True)
-class Likeness:
+class Likeness(Value):
     """Comparison of two blocks, nano-units."""
 
     fit: int | None
@@ -105,7 +106,7 @@ def shared(a: Bag, b: Bag) -> int:
 
 
 @frozen(kw_only=True)
-class Looks:
+class Looks(Value):
     """The surface features of a block, as opposed to its structure."""
 
     terms: frozenset[str]

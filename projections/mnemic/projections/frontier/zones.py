@@ -16,6 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, product_each
 from mnemic.projections.retrieval.retention import retrievability
 from mnemic.projections.view import View
@@ -34,7 +35,7 @@ class Trust:
 
 
 @frozen(kw_only=True)
-class Weakest:
+class Weakest(Value):
     """Limits of a set by its weakest members."""
 
     cap: int

@@ -30,6 +30,7 @@ from mnemic.kernel.events import (
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.identity import CompositionId
 from mnemic.kernel.model.texts import ERASED
+from mnemic.kernel.model.values import Value
 from mnemic.projections.ledger.event_codec import EventCodec
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
@@ -44,7 +45,7 @@ from mnemic.projections.storage.multimap import Multimap
 
 
 @frozen
-class Composed:
+class Composed(Value):
     """One composition in the log."""
 
     number: int
@@ -59,7 +60,7 @@ class Composed:
 
 
 @frozen
-class Labelled:
+class Labelled(Value):
     """One label in the log."""
 
     composition: int

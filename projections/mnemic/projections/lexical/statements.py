@@ -13,18 +13,20 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import Integers
-from mnemic.kernel.statements import Statement
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
+
+if TYPE_CHECKING:
+    from mnemic.kernel.statements import Statement
 
 UNSORTED_MAX: Final = 4096
 """Documents that are compared one by one before all are sorted again."""
@@ -80,6 +82,9 @@ class Statements:
         """Process the documents added since. Every query does so first."""
         if len(self._first) == len(self._texts):
             return
+        # Late, since opening a memory compares no texts.
+        from mnemic.kernel.statements import Statement  # noqa: PLC0415
+
         with self._extending:
             for text in self._texts.since(len(self._first)):
                 said = Statement.of(text.content if isinstance(text, BlockText) else "")

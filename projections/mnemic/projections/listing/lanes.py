@@ -13,6 +13,7 @@ from typing import Final
 from attrs import field, frozen
 
 from mnemic.kernel.model.texts import CompositionText, MemberText
+from mnemic.kernel.model.values import Value
 from mnemic.projections.frontier.outcomes import CLOSED_DOORS, DUPLICATE, NEEDS_POC
 from mnemic.projections.frontier.terms import passes
 from mnemic.projections.ledger.ledger import Composed
@@ -23,7 +24,7 @@ SCANNED_MAX: Final = 1000
 
 
 @frozen(kw_only=True)
-class Lanes:
+class Lanes(Value):
     """Compositions by outcome, the latest first; one may occur in several."""
 
     composed: list[Composed] = field(factory=list)

@@ -16,6 +16,7 @@ from typing import Final
 
 from attrs import field, frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.projections.references import quantities
 from mnemic.projections.references.negation import rejection
 from mnemic.projections.references.quantities import Quantity
@@ -64,7 +65,7 @@ _CLAUSES: Final = frozenset("and but because so since".split())
 
 
 @frozen(kw_only=True)
-class Claim:
+class Claim(Value):
     """One parsed sentence."""
 
     said: str
@@ -94,7 +95,7 @@ class Claim:
 
 
 @frozen(kw_only=True)
-class Statement:
+class Statement(Value):
     """A text as contradiction detection reads it."""
 
     claims: tuple[Claim, ...]

@@ -19,6 +19,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import share
 from mnemic.projections.references.claims import Claim, Statement, statement
 from mnemic.projections.references.quantities import CALENDAR, Quantity, pairs
@@ -41,7 +42,7 @@ TERMS_MIN: Final = 2
 
 
 @frozen(kw_only=True)
-class Clash:
+class Clash(Value):
     """Why two texts cannot both be true."""
 
     kind: str

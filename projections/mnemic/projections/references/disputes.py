@@ -20,6 +20,7 @@ from typing import Final, TypeAlias
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, share
 from mnemic.projections.references.claims import statement
 from mnemic.projections.references.contradiction import Clash, contradiction, overlap
@@ -47,7 +48,7 @@ Clashes: TypeAlias = Mapping[tuple[str, str], Clash]
 
 
 @frozen(kw_only=True)
-class Dispute:
+class Dispute(Value):
     """Two memories that cannot both be true."""
 
     stronger: Evidence
@@ -61,7 +62,7 @@ class Dispute:
 
 
 @frozen(kw_only=True)
-class Supersession:
+class Supersession(Value):
     """A memory that a newer one replaces."""
 
     older: Evidence
@@ -69,7 +70,7 @@ class Supersession:
 
 
 @frozen(kw_only=True)
-class Conflict:
+class Conflict(Value):
     """A memory that contradicts what the question claims."""
 
     against: Evidence

@@ -21,6 +21,7 @@ from attrs import frozen
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano, share, weighted
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.references.claims import Statement, statement
@@ -48,7 +49,7 @@ WEIGHTS: Final = (500_000_000, 200_000_000, 300_000_000)
 
 
 @frozen(kw_only=True)
-class Evidence:
+class Evidence(Value):
     """One weighed memory. Relevance, trust, topic and weight in nano-units, [0, 1]."""
 
     number: int
@@ -77,7 +78,7 @@ class Evidence:
 
 
 @frozen(kw_only=True)
-class Gathered:
+class Gathered(Value):
     """All evidence on a question, highest weight first."""
 
     evidence: tuple[Evidence, ...]

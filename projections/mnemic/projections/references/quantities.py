@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.projections.references.vocabulary import STOP, VERBS
 
 CALENDAR: Final = frozenset({"weekday", "date", "month", "year", "clock"})
@@ -112,7 +113,7 @@ Bound = Fraction | None
 
 
 @frozen
-class Quantity:
+class Quantity(Value):
     """An amount of something."""
 
     dimension: str

@@ -7,6 +7,7 @@ from typing import Final
 
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.projections.references.stems import (
     BREAKS,
     COPULAS,
@@ -29,7 +30,7 @@ from mnemic.projections.references.vocabulary import (
 
 
 @frozen(kw_only=True)
-class Order:
+class Order(Value):
     """Two things in an order: the first is preferred, earlier, or more of something."""
 
     relation: str
@@ -38,7 +39,7 @@ class Order:
 
 
 @frozen(kw_only=True)
-class Slot:
+class Slot(Value):
     """A thing and its single value: its owner, its place, its name."""
 
     of: Terms

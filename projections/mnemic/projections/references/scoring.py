@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.statements import same
 from mnemic.projections.references.disputes import (
@@ -56,7 +57,7 @@ RESOLVED_ABOVE: Final = 700_000_000
 
 
 @frozen(kw_only=True)
-class Weighed:
+class Weighed(Value):
     """The complete result, before it is rendered. Confidence in nano-units."""
 
     intent: str

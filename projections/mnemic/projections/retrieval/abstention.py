@@ -11,6 +11,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring.probability import answerable, log_odds, verdict
 from mnemic.projections.retrieval.ranking import Ranking
@@ -34,7 +35,7 @@ NOTHING: Final = "Nothing in memory bears on this."
 
 
 @frozen
-class Judgment:
+class Judgment(Value):
     """Whether memory answers a question."""
 
     answerable: int = -1

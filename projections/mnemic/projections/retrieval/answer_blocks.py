@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 from attrs import fields, frozen
 
 from mnemic.kernel.events import SIGNALS, AnswerRow
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, product
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.results import Contribution, ScoredBlock
@@ -21,7 +22,7 @@ _FIELDS: Final = frozenset(each.name for each in fields(ScoredBlock)) - _DETAILS
 
 
 @frozen(kw_only=True)
-class Weighing:
+class Weighing(Value):
     """How the blocks of an answer were scored."""
 
     recipe: Recipe

@@ -23,6 +23,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.model import vectors
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.vectors.index import VectorIndex
@@ -92,7 +93,7 @@ class Segment:
 
 
 @frozen(kw_only=True)
-class Costs:
+class Costs(Value):
     """Cost of searching on this machine, in nanoseconds."""
 
     row: float

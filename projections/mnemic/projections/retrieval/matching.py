@@ -27,6 +27,7 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import (
     NANO,
@@ -57,7 +58,7 @@ DOUBLINGS_TO_SAMENESS: Final = 4
 
 
 @frozen(kw_only=True)
-class Match:
+class Match(Value):
     """The block that a query most likely means. Parts and confidence in nano-units, [0, 1]."""
 
     number: int

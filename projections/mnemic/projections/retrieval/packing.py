@@ -18,6 +18,7 @@ from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.tokens import EstimatedTokens
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter
@@ -68,7 +69,7 @@ Disputes = dict[int, list[EdgeFacts]]
 
 
 @frozen(kw_only=True)
-class Limits:
+class Limits(Value):
     """Limits on the size of an answer."""
 
     top_k: int | None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import field, frozen
 
 from mnemic.kernel.model.tokens import EstimatedTokens
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import TokenCounter
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @frozen(kw_only=True)
-class RecallMethod:
+class RecallMethod(Value):
     """How an answer is computed. Its name is recorded, so that a replay uses the same."""
 
     recipe_name: str | None = None

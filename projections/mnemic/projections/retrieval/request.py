@@ -13,6 +13,7 @@ from mnemic.kernel.decisions.recalling import DRAW, drawn
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import Exploration
 from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Frame
@@ -36,7 +37,7 @@ FILTER_LENGTH_MAX = 65_536
 
 
 @frozen(kw_only=True)
-class Request:
+class Request(Value):
     """A recall as a caller asked for it."""
 
     query: str | None

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import pair as pair_of_ids
 from mnemic.kernel.model.texts import BlockText, placeholder
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano, share
 from mnemic.kernel.results import SuggestedConnection, unit
 from mnemic.kernel.scoring.signals import UNKNOWN
@@ -41,7 +42,7 @@ SNIPPET_LENGTH_MAX = 120
 
 
 @frozen(kw_only=True)
-class _Idea:
+class _Idea(Value):
     """Reason to suggest a connection of a pair."""
 
     ends: tuple[int, int]

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from mnemic.kernel.errors import Refused, StoreTooNew
 from mnemic.kernel.events import Event, PolicyAdopted, Recorded, Reverted
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.policy import Policy
 from mnemic.projections.state.apply import apply
 from mnemic.projections.state.replay import rebuild
@@ -30,7 +31,7 @@ REPLAY_ERRORS = (
 
 
 @frozen(kw_only=True)
-class Impossible:
+class Impossible(Value):
     """An event that no state accepts, such as one on a block that was never learned."""
 
     version: int

@@ -22,6 +22,7 @@ from attrs import field, frozen
 from attrs.validators import and_, ge, gt, le
 from numpy.typing import NDArray
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric import arithmetic
 from mnemic.kernel.numeric.arithmetic import (
@@ -45,7 +46,7 @@ _WHOLE_OR_LESS: Final = and_(ge(0), le(NANO))
 
 
 @frozen(kw_only=True)
-class LinkRule:
+class LinkRule(Value):
     """The numbers of an edge's score; the four weights sum to at most one.
 
     Source: DOMAIN 4. The policy in force overrides every one.

@@ -9,11 +9,12 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 
 
 @frozen
-class Point:
+class Point(Value):
     """The point of a view: version, active time and instant."""
 
     version: int

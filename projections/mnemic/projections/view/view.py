@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.reading import LogRange
-from mnemic.kernel.statements import Statement
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.blocks.extractions import Extraction
 from mnemic.projections.graph.graph import NearDuplicatePair, Pending
@@ -36,6 +36,9 @@ from mnemic.projections.view.active_columns import ActiveColumns
 from mnemic.projections.view.block_view import BlockView
 from mnemic.projections.view.log_range import log_range_of
 from mnemic.projections.view.point import Point, Products
+
+if TYPE_CHECKING:
+    from mnemic.kernel.statements import Statement
 
 Ints = NDArray[np.int64]
 

@@ -51,6 +51,9 @@ def test_a_recall_is_recorded_by_default(noted: Shell) -> None:
         (["category=observation"], [None]),
         (["metadata.turn=D1:3"], []),
         (["until=2001-01-01"], []),
+        (['{"any": [{"tags": "gauge"}, {"category": "observation"}]}'], [None, "Tomasz"]),
+        (['{"not": {"author": "Ines"}}', "tags=gauge"], ["Tomasz"]),
+        (['{"range": {"confidence": {"from": 1.0}}}'], []),
     ],
 )
 def test_conditions_filter_the_blocks_of_a_recall(

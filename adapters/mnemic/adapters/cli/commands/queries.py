@@ -51,8 +51,10 @@ def recall(
             policy's default frame if not given.
         top_k: Maximum number of blocks; 5, or as many as the frame guarantees, if not given.
         budget: Maximum number of tokens of the prompt-ready text; the frame's if not given.
-        where: key=value; repeat for more. Keys: tags, category, author, thread, since, until,
-            metadata.KEY.
+        where: key=value; repeat for more, and all must hold. Keys: tags, category, author, thread,
+            key, user, agent, run, since, until, valid_at, metadata.KEY. Or a filter as JSON, which
+            has range, any, all and not as well, such as
+            '{"any": [{"tags": ["ops"]}, {"range": {"confidence": {"from": 0.9}}}]}'.
         scope: Only blocks of user=NAME, agent=NAME or run=NAME; repeat for more.
         asked_by: The asker, a name or role: "I" in the question refers to the asker; the user of
             the scope if not given.

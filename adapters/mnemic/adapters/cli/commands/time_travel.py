@@ -127,7 +127,7 @@ def recall(
             policy's default frame if not given.
         top_k: Maximum number of blocks.
         budget: Maximum number of tokens of the prompt-ready text.
-        where: key=value; repeat for more.
+        where: key=value, or a filter as JSON, as in `mnemic recall`; repeat for more.
         scope: Only blocks of user=NAME, agent=NAME or run=NAME; repeat for more.
         asked_by: The asker, a name or role: "I" in the question refers to the asker; the user of
             the scope if not given.

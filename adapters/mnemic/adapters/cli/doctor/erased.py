@@ -22,6 +22,7 @@ from attrs import frozen
 from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.cli.doctor.store_files import is_store, megabytes
 from mnemic.kernel.errors import BackupDamaged, MnemicError
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ MANIFEST_MAX = 1 << 20
 
 
 @frozen(kw_only=True)
-class Erased:
+class Erased(Value):
     """What is known of an erased block, from the log of its space."""
 
     block: str

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from attrs import frozen
 
 from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.results import Result, plural
 
 State: TypeAlias = Literal["ok", "warning", "problem"]
@@ -59,7 +60,7 @@ class Diagnosis(Result):
 
 
 @frozen(kw_only=True)
-class About:
+class About(Value):
     """Factory of findings about one subject."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Parser of ``key=value`` options into the mappings that operations take."""
+"""Parser of ``key=value`` options, and of filters in JSON, into what operations take."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from mnemic.kernel.errors import FieldRefused
 
-LISTED = frozenset({"tags", "category", "author", "thread"})
+LISTED = frozenset({"tags", "category", "author", "thread", "key", "user", "agent", "run"})
 """Keys that may be given several times."""
 METADATA = "metadata."
 SELECTED = frozenset({"source", "actor", "block"})
@@ -16,16 +16,19 @@ SELECTED = frozenset({"source", "actor", "block"})
 
 
 def conditions(given: Iterable[str]) -> dict[str, Any]:
-    """Return the filter given by ``--where`` options.
+    """Return the filter given by ``--where`` options, all of which must hold.
 
     Args:
-        given: ``tags=work``, ``since=2026-04-01`` or ``metadata.turn=D1:3`` each.
+        given: ``tags=work``, ``since=2026-04-01`` or ``metadata.turn=D1:3`` each, or a filter as a
+            JSON object, which can hold others: ``{"any": [{"tags": "work"}, {"key": "people/"}]}``.
 
     Raises:
-        FieldRefused: One has no ``=``, or a key that may be given only once is repeated.
+        FieldRefused: One is neither, or a key that may be given only once is repeated.
     """
+    options = list(given)
+    filters = [_object(each) for each in options if each.lstrip().startswith("{")]
     found: dict[str, Any] = {}
-    for name, value in map(_pair, given):
+    for name, value in (_pair(each) for each in options if not each.lstrip().startswith("{")):
         if name in LISTED:
             found.setdefault(name, []).append(value)
         elif name.startswith(METADATA):
@@ -34,7 +37,9 @@ def conditions(given: Iterable[str]) -> dict[str, Any]:
             raise FieldRefused(f"where names {name!r} twice", field="where")
         else:
             found[name] = value
-    return found
+    if filters and (found or len(filters) > 1):
+        return {"all": [*([found] if found else []), *filters]}
+    return filters[0] if filters else found
 
 
 def selector(given: Iterable[str]) -> dict[str, Any]:
@@ -70,6 +75,34 @@ def scope(given: Iterable[str]) -> dict[str, str] | None:
         FieldRefused: One has no ``=``.
     """
     return dict(map(_pair, given)) or None
+
+
+def _object(given: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(given, object_pairs_hook=_once, parse_constant=_constant)
+    except ValueError as error:
+        raise FieldRefused(
+            f"where is not valid JSON: {error}",
+            recovery="Write it like "
+            """'{"any": [{"tags": ["ops"]}, {"range": {"confidence": {"from": 0.9}}}]}', """
+            "in single quotes, or like author=Ines.",
+            field="where",
+        ) from error
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(
+            f"{next(name for name in names if names.count(name) > 1)!r} is given twice"
+        )
+    return found
+
+
+def _constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
 
 
 def _pair(given: str) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from mnemic.adapters.cli.invocation.options import MemoryOptions, RetrieverName
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import Address
 from mnemic.adapters.tokens import CounterName
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.rendering import escaped, json_escaped
 from mnemic.kernel.visible import HIDDEN
 
@@ -49,7 +50,7 @@ class Stream(Console):
 
 
 @frozen(kw_only=True)
-class Point:
+class Point(Value):
     """A point in the past, as named on the command line."""
 
     hour: float | None = None

@@ -7,6 +7,7 @@ from enum import IntEnum
 from attrs import frozen
 
 from mnemic.kernel.errors import Conflict, Corrupt, LogCorrupt, MnemicError, Refused, Unavailable
+from mnemic.kernel.model.values import Value
 
 
 class Exit(IntEnum):
@@ -48,7 +49,7 @@ READ_ON = (
 
 
 @frozen(kw_only=True)
-class Failure:
+class Failure(Value):
     """One failure as the command line reports it."""
 
     exit: Exit

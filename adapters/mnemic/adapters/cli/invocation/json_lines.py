@@ -10,10 +10,11 @@ from typing import Any
 from attrs import frozen
 
 from mnemic.adapters.cli.invocation.context import STANDARD_INPUT
+from mnemic.kernel.model.values import Value
 
 
 @frozen
-class Line:
+class Line(Value):
     """One line of a file."""
 
     number: int

@@ -11,6 +11,7 @@ from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import Address, told
 from mnemic.adapters.tokens import CounterName
 from mnemic.kernel.errors import StoreFailed
+from mnemic.kernel.model.values import Value
 
 SPACE = "default"
 """The default space."""
@@ -40,7 +41,7 @@ def variable(option: str) -> str:
 
 
 @frozen(kw_only=True)
-class MemoryOptions:
+class MemoryOptions(Value):
     """The options that select a memory and how it is opened."""
 
     path: Address

@@ -12,6 +12,7 @@ from mnemic.adapters.inprocess.engine.commands import Command, Decide, Outcome
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import Recorded, SessionStarted
 from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 from mnemic.kernel.timestamps import Instant
 
@@ -20,7 +21,7 @@ RECORDS_MAX = 4096
 
 
 @frozen(kw_only=True)
-class PreparedWrite:
+class PreparedWrite(Value):
     """A decision made without a lock, ready to be appended."""
 
     written: Decision[Any]

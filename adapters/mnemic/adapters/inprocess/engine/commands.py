@@ -11,6 +11,7 @@ from attrs import frozen
 
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import Event
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
@@ -23,7 +24,7 @@ AFTER_ERASURE = ("erase", "erase_space", "end_session")
 
 
 @frozen
-class Command:
+class Command(Value):
     """The identity of a command: its operation, its arguments and its id."""
 
     operation: str
@@ -55,7 +56,7 @@ class Command:
 
 
 @frozen
-class Outcome:
+class Outcome(Value):
     """The result of a decision, and the events that it wrote to the log."""
 
     result: Any

@@ -27,6 +27,7 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.stores.encryption_consistency import check_unmixed
 from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.adapters.system.clocks import SystemClock
+from mnemic.adapters.system.collector import collector_at_rest
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer.copies.copying import CopyContext
 from mnemic.kernel.decision import Decision
@@ -89,6 +90,7 @@ class Models(RecallMethod):
     extractor_timeout_s: float = EXTRACTOR_TIMEOUT_S
 
 
+@collector_at_rest()
 def open_space(  # one parameter for each thing that a host may configure
     path: Address | Store,
     *,

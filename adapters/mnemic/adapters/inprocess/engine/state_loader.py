@@ -19,7 +19,8 @@ from mnemic.adapters.codec.erasures import ERASING, Missing
 from mnemic.adapters.inprocess.engine.log_reader import ENDS, LogReader
 from mnemic.adapters.inprocess.engine.payload_check import payloads_missing
 from mnemic.adapters.stores.logs.chain import EMPTY
-from mnemic.adapters.system.heap import collector_at_rest, give_back
+from mnemic.adapters.system.collector import collector_at_rest
+from mnemic.adapters.system.heap import give_back
 from mnemic.kernel.errors import (
     Corrupt,
     HistoryReplaced,

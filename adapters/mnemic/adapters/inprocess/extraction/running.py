@@ -31,6 +31,7 @@ from mnemic.kernel.extraction.deciding import decide_extraction
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Extract, Extractor, KnownBlock, Message
 from mnemic.kernel.scope import SCOPE_KEYS
 from mnemic.projections.view import View, as_of
@@ -55,7 +56,7 @@ Near = Callable[[Sequence[Message]], Sequence[BlockId]]
 
 
 @frozen(kw_only=True)
-class Run:
+class Run(Value):
     """What an extraction did."""
 
     extractor: str

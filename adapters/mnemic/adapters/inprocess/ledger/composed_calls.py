@@ -14,6 +14,7 @@ from attrs import frozen
 
 from mnemic.adapters.inprocess.ledger import composed_records as records
 from mnemic.kernel.errors import ComposedGraphRefused
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.results import Composition
 from mnemic.projections.frontier.queue import MODES, PAIR, TAGS_MAX, frontier
 from mnemic.projections.listing import compositions, lanes
@@ -44,7 +45,7 @@ GUARDRAILS: Final = (
 
 
 @frozen(kw_only=True)
-class Call:
+class Call(Value):
     """The arguments of one call, checked for their types only."""
 
     action: str

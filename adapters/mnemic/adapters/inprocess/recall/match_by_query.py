@@ -23,6 +23,7 @@ from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EmbedderIdentity, Matched
 from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.model.texts import Erased
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
@@ -40,7 +41,7 @@ FRAME = "attention"
 
 
 @frozen(kw_only=True)
-class Request:
+class Request(Value):
     """A request to connect two blocks described by queries."""
 
     source_query: str
@@ -196,7 +197,7 @@ class _Question:
 
 
 @frozen(kw_only=True)
-class _End:
+class _End(Value):
     """One matched block, if there was any."""
 
     id: BlockId | None = None
@@ -222,7 +223,7 @@ class _End:
 
 
 @frozen
-class _Pairing:
+class _Pairing(Value):
     """Two matched blocks of one view."""
 
     view: View

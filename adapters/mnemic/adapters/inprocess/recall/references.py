@@ -12,6 +12,7 @@ from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import Passage
 from mnemic.kernel.results import DeepReference
@@ -23,7 +24,7 @@ from mnemic.projections.view import View
 
 
 @frozen(kw_only=True)
-class Asked:
+class Asked(Value):
     """All inputs of an answer except the view."""
 
     query: str

@@ -21,6 +21,7 @@ from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.replay.reevaluation import Decision, Rerun
 from mnemic.kernel.events import Answer, Recorded, Reverted
 from mnemic.kernel.model.identity import DecisionId, SessionId
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO
 from mnemic.kernel.policy import Policy
 from mnemic.projections.evaluation.measures import Measured, measure
@@ -38,7 +39,7 @@ FEEDBACK_TOPICS: Final = ("outcome-recorded.", "composition-labelled.")
 
 
 @frozen(kw_only=True)
-class Plan:
+class Plan(Value):
     """What to compare, on which decisions, and by which measure."""
 
     names: tuple[str, ...]
@@ -52,7 +53,7 @@ class Plan:
 
 
 @frozen(kw_only=True)
-class Case:
+class Case(Value):
     """The measures of all answers to one decision; the answers themselves are not kept."""
 
     id: DecisionId

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from mnemic.adapters.inprocess.replay.backtest import Case, Plan, Trial
 from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO
 from mnemic.kernel.results import (
     RECORDED,
@@ -47,7 +48,7 @@ class Key(NamedTuple):
 
 
 @frozen(kw_only=True)
-class Span:
+class Span(Value):
     """A window of active hours, half-open; the last one includes its end."""
 
     from_hour: float

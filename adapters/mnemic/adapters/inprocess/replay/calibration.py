@@ -21,6 +21,7 @@ from mnemic.adapters.inprocess.replay import backtest, reevaluation
 from mnemic.adapters.inprocess.replay.reevaluation import Decision
 from mnemic.kernel.errors import TooFewOutcomes
 from mnemic.kernel.events import SIGNALS
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT, LOGIT, PROBABILITY_WEIGHTS, Policy
 from mnemic.kernel.scoring.probability import PARTS, log_odds
@@ -56,7 +57,7 @@ class Judged:
 
 
 @frozen(kw_only=True)
-class Fit:
+class Fit(Value):
     """A fitted policy, and how it was found."""
 
     policy: Policy

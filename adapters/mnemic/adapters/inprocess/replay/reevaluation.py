@@ -22,6 +22,7 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.errors import FrameUnknown, RecipeRetired
 from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.projections.descent.selection import Selection
@@ -38,7 +39,7 @@ GAP_MAX: Final = 32
 
 
 @frozen(kw_only=True)
-class Decision:
+class Decision(Value):
     """A recorded recall, read back."""
 
     recorded: Recorded

@@ -23,6 +23,7 @@ from mnemic.kernel.errors import DecisionSealed, EmbedderMismatch, FieldRefused,
 from mnemic.kernel.events import SIGNALS, AnswerRow
 from mnemic.kernel.model.identity import BlockId, DecisionId
 from mnemic.kernel.model.texts import BlockText, placeholder
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Contribution, Move, RecallResult, Shift, WhatIf, unit
@@ -39,7 +40,7 @@ DIGITS = 9
 
 
 @frozen(kw_only=True)
-class Supposition:
+class Supposition(Value):
     """The changed inputs of a decision; None: unchanged."""
 
     policy: Policy | None = None

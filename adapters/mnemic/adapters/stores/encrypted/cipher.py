@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from mnemic.adapters.codec.sealing import LOCKED, itself
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import PayloadRow
 
 SECRET_BYTES: Final = 32
@@ -49,7 +50,7 @@ class Damaged(Exception):
 
 
 @frozen
-class Key:
+class Key(Value):
     """A secret and its name in labels."""
 
     name: bytes

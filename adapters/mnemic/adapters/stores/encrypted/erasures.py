@@ -15,6 +15,7 @@ from attrs import frozen
 
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.stores.encrypted.keyfile import KeyFile
+from mnemic.kernel.model.values import Value
 
 IS_DESTROYED = """EXISTS (
     SELECT 1 FROM doomed JOIN erasures ON erasures.id = doomed.erasure
@@ -29,7 +30,7 @@ _ANY_KEY_OWNED = f"{_ANY_KEY} AND owner IN (SELECT value FROM json_each(:owners)
 
 
 @frozen
-class Account:
+class Account(Value):
     """An event that records an erasure, or the head of a log that has recorded it by then."""
 
     version: int
@@ -38,7 +39,7 @@ class Account:
 
 
 @frozen(kw_only=True)
-class Erasure:
+class Erasure(Value):
     """Keys that were destroyed together, or are going to be."""
 
     number: int

@@ -36,6 +36,7 @@ from mnemic.adapters.stores.encrypted.erasures import (
     Erasures,
 )
 from mnemic.kernel.errors import KeysMissing
+from mnemic.kernel.model.values import Value
 
 _KEYS_OF = """SELECT owner, name, secret FROM keys JOIN secrets USING (id)
     WHERE space = :space AND NOT EXISTS (SELECT 1 FROM doomed WHERE doomed.key = keys.id)
@@ -57,7 +58,7 @@ _LISTING = f"""SELECT spaces.name, count(keys.id), count(CASE WHEN {IS_DESTROYED
 
 
 @frozen(kw_only=True)
-class KeyHolding:
+class KeyHolding(Value):
     """How many keys one space has."""
 
     space: str

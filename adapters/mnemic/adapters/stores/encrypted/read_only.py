@@ -19,11 +19,12 @@ from mnemic.adapters.stores.encrypted.unrecorded import records_after
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import replaced
 from mnemic.kernel.errors import LogCorrupt
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head, Log, LogCapabilities, PayloadRow, Record
 
 
 @frozen
-class _Shown:
+class _Shown(Value):
     """Events shown after the end of a log."""
 
     end: Head

@@ -24,6 +24,7 @@ from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.adapters.transfer.copies.copying import CopyContext, behind
 from mnemic.kernel.events import BlockErased, Event, SpaceErased
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head, Log, Record
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ READER = "restore"
 
 
 @frozen(kw_only=True)
-class UnrecordedErasures:
+class UnrecordedErasures(Value):
     """Erasures that a log does not record."""
 
     erasures: tuple[int, ...]

@@ -9,11 +9,12 @@ from eventsourcing.persistence import StoredEvent
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.kernel.errors import FieldRefused, HistoryReplaced, VersionConflict
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
 
 @frozen(kw_only=True)
-class Entry:
+class Entry(Value):
     """What one transaction writes, all of it or nothing."""
 
     before: Head

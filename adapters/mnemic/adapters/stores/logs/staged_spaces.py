@@ -25,6 +25,7 @@ from attrs import frozen
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.kernel.errors import HistoryReplaced, MnemicError, SpaceExists, VersionConflict
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head, Log, StagingStore, Store
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Rows(Protocol):
 
 
 @frozen(kw_only=True)
-class Swept:
+class Swept(Value):
     """Outcome of sweeping staged spaces."""
 
     gone: tuple[str, ...]

@@ -16,6 +16,7 @@ from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.sqlite.recorder import SpaceRecorder
 from mnemic.adapters.stores.sqlite.watermark import DurabilityWatermark, Watermarks
 from mnemic.kernel.errors import LogCorrupt
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head
 from mnemic.kernel.results import plural
 
@@ -23,7 +24,7 @@ MAY_BE = "its write-ahead log was damaged, or an older copy has replaced it"
 
 
 @frozen(kw_only=True)
-class LostTail:
+class LostTail(Value):
     """What one log lacks of what was acknowledged."""
 
     end: int
@@ -32,7 +33,7 @@ class LostTail:
 
 
 @frozen(kw_only=True)
-class LossCheck:
+class LossCheck(Value):
     """Compares the tables of one open file with its watermarks."""
 
     path: Path

@@ -33,6 +33,7 @@ from attrs import define, frozen
 
 from mnemic.adapters.system import forks
 from mnemic.kernel.errors import StoreFailed, StoreHasTwoNames
+from mnemic.kernel.model.values import Value
 
 LINKED_S: Final = 0.5
 """How long a second link may exist: a finished copy has two names until the first is removed."""
@@ -59,7 +60,7 @@ class _OpenFile:
 
 
 @frozen(kw_only=True)
-class HeldName:
+class HeldName(Value):
     """The registration of one open database."""
 
     inode: Inode | None

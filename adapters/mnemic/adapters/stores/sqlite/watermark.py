@@ -34,6 +34,7 @@ from mnemic.adapters.stores.logs.write_lock import lock_file
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.system import forks
 from mnemic.adapters.system.folders import BINARY, NO_LINK, made_like
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head
 
 SLOT_BYTES: Final = 128
@@ -50,7 +51,7 @@ _STARTS = Path("/proc/sys/kernel/random/boot_id")
 
 
 @frozen(kw_only=True)
-class Origin:
+class Origin(Value):
     """What distinguishes a log from others with its number in a file of the same name."""
 
     genesis: bytes
@@ -60,7 +61,7 @@ class Origin:
 
 
 @frozen(kw_only=True)
-class DurabilityWatermark:
+class DurabilityWatermark(Value):
     """How far one log was acknowledged."""
 
     space: int

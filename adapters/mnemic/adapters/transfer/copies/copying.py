@@ -16,11 +16,12 @@ from mnemic.kernel.events import (
     SpaceErased,
 )
 from mnemic.kernel.model.identity import BlockId, CommandId
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Record
 
 
 @frozen(kw_only=True)
-class CopyContext:
+class CopyContext(Value):
     """The actor of a copy, and what stamps the events that a copy adds."""
 
     clock: Clock

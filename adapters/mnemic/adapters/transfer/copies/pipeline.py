@@ -18,6 +18,7 @@ from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.stores.logs import chain
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.events import Recorded
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
 Progress = Callable[[int, int], None]
@@ -27,7 +28,7 @@ PROGRESS_EVERY = 1000
 
 
 @frozen(kw_only=True)
-class TransferRecord:
+class TransferRecord(Value):
     """One event in transfer, with its payloads and command."""
 
     record: Record

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.model.texts import BlockText, Erased
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import OWN, Frame
 from mnemic.kernel.scope import SCOPE_KEYS
@@ -29,7 +30,7 @@ SAID = ("key", "author", "thread", "metadata", *SCOPE_KEYS)
 
 
 @frozen(kw_only=True)
-class Eligibility:
+class Eligibility(Value):
     """All conditions that determine which blocks a question may consider."""
 
     frame: Frame

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import define, frozen
 
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.scope import SCOPE_KEYS
 from mnemic.kernel.timestamps import instant, iso
 
@@ -29,7 +30,7 @@ RANGE_FORM = 'Write it like {"confidence": {"from": 0.5}, "metadata": {"year": {
 
 
 @frozen(kw_only=True)
-class Range:
+class Range(Value):
     """An interval of a value, both ends included. A value of another kind is not in it."""
 
     key: str | None
@@ -59,7 +60,7 @@ class Range:
 
 
 @frozen(kw_only=True)
-class Where:
+class Where(Value):
     """A validated filter. Every given condition must hold; listed values are alternatives."""
 
     tags: tuple[str, ...] = ()

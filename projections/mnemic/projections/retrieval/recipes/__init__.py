@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from attrs import frozen
 
 from mnemic.kernel.errors import RecipeRetired
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.projections.retrieval.approximate_search import Near
@@ -51,7 +52,7 @@ class Matching(Protocol):
 
 
 @frozen(kw_only=True)
-class Recipe:
+class Recipe(Value):
     """One way to compute how well each block answers a question."""
 
     name: str

@@ -7,6 +7,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.aggregates import aggregate
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.pronouns import person
 from mnemic.kernel.roles import COUNTERPARTS, ROLES, role_named
 from mnemic.projections.blocks.threads import NOBODY, Threads
@@ -16,7 +17,7 @@ Bools = NDArray[np.bool_]
 
 
 @frozen(kw_only=True)
-class Side:
+class Side(Value):
     """One side of a conversation."""
 
     role: int

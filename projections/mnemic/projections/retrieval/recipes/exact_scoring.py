@@ -24,6 +24,7 @@ from typing import Final
 import numpy as np
 from attrs import evolve, frozen
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
 from mnemic.projections.retrieval.approximate_search import Near
@@ -48,7 +49,7 @@ block's parts to the strength of each block."""
 
 
 @frozen(kw_only=True)
-class Adjustment:
+class Adjustment(Value):
     """How a recipe relates the strengths of two blocks."""
 
     pairs: Callable[[View], Ints]

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import exp_each, nano_each
 from mnemic.projections.storage.order import best_of
 from mnemic.projections.storage.sorted_arrays import among, places
@@ -25,7 +26,7 @@ EXPONENT_MAX = 50.0
 
 
 @frozen(kw_only=True)
-class Curve:
+class Curve(Value):
     """Maps a strength to a relevance, relative to other blocks. Nano-units."""
 
     reference: int

@@ -16,6 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.retrieval.recipes.match import Ints
 from mnemic.projections.retrieval.recipes.question import Asked, weights
@@ -35,7 +36,7 @@ FOLD: Final = 32
 
 
 @frozen(kw_only=True)
-class Sizes:
+class Sizes(Value):
     """Limits of candidate pruning."""
 
     holders: int = 16_384
