@@ -48,9 +48,6 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
         "asks the C library of this process to give memory back; no argument comes from outside"
     ),
     ("adapters/mnemic/adapters/system/heap.py", "ctypes"): "the same",
-    ("adapters/mnemic/adapters/system/forks.py", "importlib.import_module"): (
-        "imports a module of CPython that type checkers do not know; its name is fixed"
-    ),
     ("adapters/mnemic/adapters/http/workers.py", "pickle"): (
         "sends the settings of a server to its own workers; nothing from outside is unpickled"
     ),

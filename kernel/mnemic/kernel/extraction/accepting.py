@@ -49,6 +49,7 @@ from mnemic.kernel.extraction.grounding import Evidence, Spot, Ungrounded, may_r
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX, BlockFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText, Erased
+from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.ports.extractors import Fact, Message, Span
 from mnemic.kernel.reading import Reading
@@ -64,7 +65,7 @@ _GONE: Final = "message-gone"
 
 
 @frozen(kw_only=True)
-class Call:
+class Call(Value):
     """One call of an extractor."""
 
     extractor: str
@@ -91,7 +92,7 @@ def message_of(reading: Reading, number: int) -> Message:
 
 
 @frozen(kw_only=True)
-class _Basis:
+class _Basis(Value):
     """The messages that a fact quotes, and what it inherits from them."""
 
     spots: tuple[Spot, ...]
