@@ -30,7 +30,7 @@ from mnemic.adapters.mcp.tools import (
 )
 from mnemic.adapters.remote.operations import Operation, operations
 from mnemic.adapters.remote.schemas import FORMS, Schema, Shapes
-from mnemic.kernel.scope import SCOPE_KEYS
+from mnemic.kernel.model.identity import SCOPE_KEYS
 
 DETAILED = frozenset({"Filter"})
 """Types that are described field by field. Others are described by a list or another tool, or an

@@ -18,6 +18,7 @@ from mnemic.kernel.events import BlocksComposed, EmbedderIdentity
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
+from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.reading import LogRange
@@ -31,7 +32,7 @@ from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
-from mnemic.projections.view import connections, edges, extracted, similarity
+from mnemic.projections.view import connections, edges, extracted, filtering, similarity
 from mnemic.projections.view.active_columns import ActiveColumns
 from mnemic.projections.view.block_view import BlockView
 from mnemic.projections.view.log_range import log_range_of
@@ -142,6 +143,12 @@ class View(BlockView):
     def sighted(self) -> Ints:
         """Return the blocks of every near-duplicate pair recorded by now, shape (pairs, 2)."""
         return connections.sighted(self)
+
+    # --- filters ------------------------------------------------------------------------------
+
+    def passing(self, where: Where, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which of *numbers* meet a filter, regardless of their status."""
+        return filtering.passing(self, where, numbers)
 
     # --- sessions -----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mnemic.kernel.errors import FieldRefused
 
-LISTED = frozenset({"tags", "category", "author", "thread"})
+LISTED = frozenset({"tags", "category", "author", "thread", "zone"})
 """Keys that may be given several times."""
 METADATA = "metadata."
 SELECTED = frozenset({"source", "actor", "block"})

@@ -27,10 +27,9 @@ from mnemic.kernel.errors import CommandIdReused
 from mnemic.kernel.events import FactsExtracted
 from mnemic.kernel.extraction.deciding import Call, decide_extraction, message_of
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
-from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.identity import SCOPE_KEYS, BlockId
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.ports import CommandRow, Extract, Extractor, KnownBlock, Message
-from mnemic.kernel.scope import SCOPE_KEYS
 from mnemic.projections.view import View
 from mnemic.projections.view.extracted import read_by
 
