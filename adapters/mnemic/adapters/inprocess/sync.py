@@ -27,9 +27,9 @@ from mnemic.adapters.inprocess.operations.experiments import ExperimentOperation
 from mnemic.adapters.inprocess.operations.extraction import ExtractionOperations
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.operations.host import Date, Day
-from mnemic.adapters.inprocess.operations.quarantine import QuarantineOperations
 from mnemic.adapters.inprocess.operations.recalls import RecallOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
+from mnemic.adapters.inprocess.operations.removal import RemovalOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.registry import implements_operations, operation
@@ -82,6 +82,7 @@ LOST_ALERT = "text is lost"
 @completes_short_ids
 class SyncMemory(
     BlockOperations,
+    RemovalOperations,
     EdgeOperations,
     RecallOperations,
     ComposedGraph,
@@ -90,7 +91,6 @@ class SyncMemory(
     ExperimentOperations,
     CheckpointOperations,
     RevertOperations,
-    QuarantineOperations,
     ExtractionOperations,
     Guided,
 ):

@@ -8,7 +8,7 @@ query runs on either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 
 import numpy as np
@@ -221,6 +221,10 @@ class View(BlockView):
     def sources_of(self, number: int) -> set[int]:
         """Return the messages that a block rests on as a fact, erased ones included."""
         return extracted.sources_of(self, number)
+
+    def facts_found_in(self, messages: Iterable[int]) -> set[int]:
+        """Return the facts that quote any of *messages*, erased ones included."""
+        return extracted.facts_found_in(self, messages)
 
     def resting_on(self, messages: Collection[int]) -> tuple[list[int], list[int]]:
         """Return the facts that rest on *messages* alone, and those that rest on others too."""
