@@ -52,6 +52,8 @@ class Removal:
     space: SessionHandle
     where: Where
     command_id: str | None = None
+    batch_min: int = BATCH_MIN
+    """The least number of blocks of a batch that is not the last."""
     _replacements: int = field(init=False)
     _commits: list[Outcome] = field(factory=list, init=False)
 
@@ -90,7 +92,7 @@ class Removal:
         self._recall_earlier()
         view = self._view()
         numbers = self.found(view, self._known_then(view))
-        size = max(BATCH_MIN, view.learned_count // BATCHES_MAX)
+        size = max(self.batch_min, view.learned_count // BATCHES_MAX)
         done = sum(len(each.events) for each in self._commits)
         total = done + len(numbers)
         for first in range(0, len(numbers), size):
