@@ -52,7 +52,7 @@ class Removal:
     space: SessionHandle
     where: Where
     command_id: str | None = None
-    batch_min: int = BATCH_MIN
+    batch_min: int = field(factory=lambda: BATCH_MIN)
     """The least number of blocks of a batch that is not the last."""
     _replacements: int = field(init=False)
     _commits: list[Outcome] = field(factory=list, init=False)

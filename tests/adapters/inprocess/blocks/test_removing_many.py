@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +46,8 @@ FILTERS: tuple[dict[str, Any], ...] = (
     {"any": [{"tags": "a"}, {"user": ["ann", "eve"]}]},
     {"range": {"confidence": {"from": 0}}},
 )
+OWN = ("timeline/command_ids", "timeline/facts")
+"""Arrays that differ: random ids, and the neighbours of a text, which an erasure changes."""
 LESSONS = st.lists(
     st.fixed_dictionaries(
         {
@@ -128,7 +132,9 @@ def test_erasing_what_a_filter_finds_equals_erasing_each_block_alone(data: st.Da
         assert texts(other) == shown
         if not receipt.facts:  # they are erased after the batch, and not each after its message
             differences = differing(together, handle_of(other).state)
-            assert [name for name in differences if "command_ids" not in name] == []
+            assert [name for name in differences if not name.startswith(OWN)] == []
+            erased = handle_of(other).state.timeline.erased_blocks
+            assert erased == together.timeline.erased_blocks
 
 
 def erased_in_order(store: MemoryStore) -> list[str]:
@@ -207,6 +213,44 @@ def test_an_interrupted_erasure_is_continued_and_one_receipt_names_all(
     assert b"note 3" not in b"".join(
         each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()
     )
+
+
+PROGRAM = """
+import sys
+from mnemic.adapters.inprocess import SyncMemory, removing_many
+removing_many.BATCH_MIN = 20
+with SyncMemory.open(sys.argv[1], keys=sys.argv[2]) as memory:
+    memory.erase_many(
+        {"user": "ann"}, command_id="once", progress=lambda done, _: print(done, flush=True)
+    )
+"""
+"""Erases in small batches, and says when each is done."""
+
+
+@pytest.mark.extended
+def test_a_killed_erasure_leaves_no_block_half_erased_and_is_continued(tmp_path: Path) -> None:
+    path, keys = tmp_path / "agent.db", tmp_path / "keys"
+    with opened(path, keys=keys) as memory:
+        lessons = [{"content": f"note {n}", "scope": {"user": "ann"}} for n in range(600)]
+        ids = [each.block_id for each in memory.learn_many(lessons).results]
+    left = len(ids)
+    for wanted in (1, 3):
+        command = [sys.executable, "-c", PROGRAM, str(path), str(keys)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            for _ in range(wanted):
+                assert child.stdout.readline().strip().isdigit()
+            child.kill()
+        with opened(path, keys=keys) as memory:
+            assert memory.verify().sound
+            known = texts(memory)
+            assert known.keys() == {*ids}
+            remaining = [content for content in known.values() if content is not None]
+            assert all(content.startswith("note ") for content in remaining)
+            assert 0 < len(remaining) < left
+            left = len(remaining)
+    with opened(path, keys=keys) as memory:
+        assert set(memory.erase_many({"user": "ann"}, command_id="once").block_ids) == {*ids}
 
 
 def test_blocks_that_are_learned_meanwhile_are_left(memory: SyncMemory) -> None:
