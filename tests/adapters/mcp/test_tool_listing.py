@@ -16,9 +16,9 @@ from mnemic.adapters.tokens import counter_named
 
 TOKENS_MAX: dict[tuple[str, str], int] = {
     ("core", "write"): 3000,
-    ("core", "admin"): 5000,
+    ("core", "admin"): 5300,
     ("all", "write"): 7800,
-    ("all", "admin"): 10300,
+    ("all", "admin"): 10700,
 }
 """Maximum length of a whole list in tokens, answer schemas included."""
 
@@ -36,7 +36,8 @@ OFFERS = offers(everything)
 CORE = offers(up_to("write"), "core")
 EVERYDAY = "recall learn correct outcome connect compose look"
 ADMIN = """
-    erase erase_space revert quarantine revert_source adopt_policy calibrate checkpoint
+    erase erase_many forget_many erase_space revert quarantine revert_source adopt_policy calibrate
+    checkpoint
     drop_checkpoints fork reembed rezone
 """
 

@@ -327,12 +327,11 @@ def erase_many(
         run: The invocation.
     """
     with run.memory(read_only=dry_run) as memory:
-        if dry_run or not yes:
-            found = memory.erase_many(conditions(where), dry_run=True)
         if dry_run:
-            run.show(found)
+            run.show(memory.erase_many(conditions(where), dry_run=True))
             return Exit.OK
         if not yes:
+            found = memory.erase_many(conditions(where), dry_run=True)
             run.confirm(
                 f"{found.summary[:-1]} for good, in the past too.", word=ERASE, option="--yes"
             )
