@@ -201,6 +201,7 @@ def filters() -> st.SearchStrategy[dict[str, Any]]:
             {"until": "2023-05-06T02:00:00+00:00", "author": ["Ann", "Ben Hale"]},
             {"metadata": {"room": 2}},
             {"range": {"metadata": {"room": {"from": 2}}}, "not": {"author": ["Ann"]}},
+            {"zone": ["trusted", "imported"]},
             {"range": {"confidence": {"from": 0.5, "to": 0.8}}},
             {"any": [{"tags": ["a"]}, {"thread": ["porch"]}, {"user": ["Ann"]}]},
             {"all": [{"not": {"since": "2023-05-06T00:00:00+00:00"}}, {"thread": ["porch"]}]},

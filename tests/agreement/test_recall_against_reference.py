@@ -15,6 +15,7 @@ from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import SIGNALS, BlocksPromoted, Exploration
+from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import Vector, quantise
@@ -23,7 +24,7 @@ from mnemic.kernel.policy import DEFAULT
 from mnemic.projections.lexical.analysis import terms
 from mnemic.projections.lexical.languages import words
 from mnemic.projections.retrieval.abstention import HEADINGS, Judgment
-from mnemic.projections.retrieval.filters import Eligibility, Where
+from mnemic.projections.retrieval.filters import Eligibility
 from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.packing import (
     Limits,

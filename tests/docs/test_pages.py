@@ -19,6 +19,7 @@ PAGES = (
     "how-to/command-line.md",
     "how-to/compositions.md",
     "how-to/encryption.md",
+    "how-to/forgetting.md",
     "how-to/importing.md",
     "how-to/looking-back.md",
     "how-to/own-adapters.md",

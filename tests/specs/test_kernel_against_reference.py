@@ -71,6 +71,16 @@ TIGHT = attrs.evolve(
 )
 """A policy with low limits, so that they are reached soon."""
 POLICIES = {policy.name: policy for policy in (DEFAULT, TIGHT)}
+RETAINING = attrs.evolve(
+    DEFAULT,
+    name="retaining",
+    retention=(
+        {"name": "old", "where": {"not": {"tags": "a"}}, "ttl_days": 0.1},
+        {"name": "idle", "where": {"category": "observation"}, "ttl_active_hours": 2.0},
+        {"name": "few", "where": {"zone": ["trusted", "external"]}, "most": 2, "per": "category"},
+        {"name": "each", "most": 1, "per": "author"},
+    ),
+)
 
 
 class Shell:
@@ -456,6 +466,14 @@ def test_decisions_and_states_agree_through_one_episode_after_the_other(
 ) -> None:
     shell = played(history, POLICIES[policy])
     assert state_of_reference(fold(shell.log)) == state_of_reference(shell.plain)
+
+
+@thorough
+@given(history=episodes.eventful_histories())
+def test_decisions_and_states_agree_under_rules_of_retention(
+    history: list[commands.Command],
+) -> None:
+    played(history, RETAINING)
 
 
 @thorough

@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from mnemic.kernel.events import BlocksComposed, EmbedderIdentity, Withdrawal
-from mnemic.kernel.model.blocks import BlockColumns, BlockFacts, Fresh
+from mnemic.kernel.model.blocks import BlockColumns, BlockFacts, Fresh, SaidColumns
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
+from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.model.periods import Period
 from mnemic.kernel.model.texts import BlockText, Erased
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 Later: TypeAlias = int | None
 Ends: TypeAlias = tuple[int, int]
+Ints: TypeAlias = NDArray[np.int64]
 
 
 class EdgeReading(Protocol):
@@ -101,6 +105,10 @@ class Reading(EdgeReading, Protocol):
         """How many blocks were learned by now, archived ones included."""
         ...
 
+    def inbox(self) -> Sequence[int]:
+        """Return the blocks in the inbox, oldest first."""
+        ...
+
     def waiting_within(self, zone: str) -> int:
         """Return how many blocks of *zone* and of lower zones are in the inbox."""
         ...
@@ -161,6 +169,14 @@ class Reading(EdgeReading, Protocol):
         ...
 
     def active(self) -> BlockColumns: ...
+    def passing(self, where: Where, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which of *numbers* meet a filter, regardless of their status."""
+        ...
+
+    def said(self, numbers: Ints) -> SaidColumns:
+        """Return when each of *numbers* was last said."""
+        ...
+
     def composition_event(self, composition_id: object) -> BlocksComposed | None: ...
     def label(self, label_version: int) -> LabelFacts | None: ...
     def standing(self) -> EdgeColumns: ...

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.identity import SCOPE_KEYS
 from mnemic.kernel.validation import check_visible, checked_name
 
-SCOPE_KEYS: Final = ("user", "agent", "run")
 KEY: Final = "key"
 KEY_LENGTH_MAX: Final = 1000
 """In characters."""

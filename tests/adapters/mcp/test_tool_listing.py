@@ -16,9 +16,9 @@ from mnemic.adapters.tokens import counter_named
 
 TOKENS_MAX: dict[tuple[str, str], int] = {
     ("core", "write"): 3000,
-    ("core", "admin"): 5300,
+    ("core", "admin"): 5700,
     ("all", "write"): 7800,
-    ("all", "admin"): 10800,
+    ("all", "admin"): 11200,
 }
 """Maximum length of a whole list in tokens, answer schemas included."""
 
@@ -36,8 +36,8 @@ OFFERS = offers(everything)
 CORE = offers(up_to("write"), "core")
 EVERYDAY = "recall learn correct outcome connect compose look"
 ADMIN = """
-    erase erase_space revert quarantine revert_source adopt_policy adopt_extraction calibrate
-    checkpoint drop_checkpoints fork re_extract reembed rezone
+    erase erase_many forget_many erase_space revert quarantine revert_source adopt_policy
+    adopt_extraction calibrate checkpoint drop_checkpoints fork re_extract reembed rezone
 """
 
 

@@ -11,7 +11,7 @@ from mnemic.adapters.remote import forms
 from mnemic.kernel.decisions.composing import MemberSpec
 from mnemic.kernel.decisions.connecting import Assertion
 from mnemic.kernel.decisions.learning import Lesson
-from mnemic.projections.retrieval.filters import KEYS
+from mnemic.kernel.model.filters import KEYS
 
 
 def told(of: type) -> dict[str, Any]:

@@ -36,11 +36,13 @@ FIRST: dict[str, tuple[str, ...]] = {
     "disconnect": ("source", "target"),
     "edges": ("block_id",),
     "erase": ("block_ids",),
+    "erase_many": ("where",),
     "erase_space": ("confirm",),
     "explain": ("decision_id", "block_id"),
     "facts": ("of",),
     "export": ("path",),
     "forget": ("block_id", "reason"),
+    "forget_many": ("where", "reason"),
     "fork": ("space",),
     "guide": ("name",),
     "label": ("composition_id", "label"),
@@ -75,7 +77,7 @@ OPTIONS = {
     "token_budget": "budget",
 }
 """Options with another name on the command line, of one operation or of all."""
-NAMED = frozenset({"confirm", "reason", "signal"})
+NAMED = frozenset({"confirm", "reason", "signal", "where"})
 """Options of the command line that may be positional arguments here."""
 REFUSING = {"record": "--no-record", "words": "--no-words"}
 """Flags for false values; false values of other options are omitted."""
@@ -225,7 +227,7 @@ def tokens(operation: str, given: Mapping[str, Any]) -> list[str]:
                 texts += _pairs(name, value)
             else:
                 texts += map(_word, value if isinstance(value, list | tuple) else [value])
-    asked = ["--yes"] if operation == "erase" else []  # it would ask a person
+    asked = ["--yes"] if operation in {"erase", "erase_many"} else []  # it would ask a person
     return [operation.replace("_", "-"), *spelled(operation, rest), *asked, "--", *texts]
 
 

@@ -74,6 +74,12 @@ OPERATIONS: dict[str, Operation] = {
     "revise": lambda memory, name: memory.revise(block(memory, 0), "rain rises", command_id=name),
     "forget": lambda memory, name: memory.forget(block(memory, 0), "why", command_id=name),
     "erase": lambda memory, name: memory.erase(block(memory, 0), command_id=name),
+    "forget_many": lambda memory, name: memory.forget_many(
+        {"category": "knowledge"}, "why", command_id=name
+    ),
+    "erase_many": lambda memory, name: memory.erase_many(
+        {"category": "knowledge"}, command_id=name
+    ),
     "erase_space": lambda memory, name: memory.erase_space("default", command_id=name),
     "rezone": lambda memory, name: memory.rezone(block(memory, 0), "external", command_id=name),
     "consolidate": lambda memory, name: memory.consolidate(command_id=name),

@@ -25,11 +25,11 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
         **_paths("commands.ingest", "ingest"),
         **_paths("imports.import_from", "import_from"),
         **_paths("imports.messages", "add"),
-        **_paths("commands.blocks", "learn learn_many revise erase erase_space"),
+        **_paths("commands.blocks", "learn learn_many revise"),
+        **_paths("commands.blocks", "forget_many erase erase_many erase_space"),
     },
     "Ask": {
-        **_paths("commands.queries", "recall reference"),
-        **_paths("commands.blocks", "outcome"),
+        **_paths("commands.queries", "recall reference outcome"),
     },
     "Connect": {
         **_paths("commands.edges", "connect connects connect_by_query"),

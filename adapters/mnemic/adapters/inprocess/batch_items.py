@@ -14,6 +14,28 @@ from mnemic.kernel.errors import FieldRefused
 T = TypeVar("T")
 
 
+def named_blocks(block_ids: object, *, most: int, field: str = "block_ids") -> list[str]:
+    """Return the blocks that are to be erased or forgotten, at least one.
+
+    Args:
+        block_ids: As given by the caller.
+        most: The most that are allowed.
+        field: The name of the argument.
+
+    Raises:
+        FieldRefused: It is not a list of them, or too long.
+    """
+    ids = [block_ids] if isinstance(block_ids, str) else block_ids
+    if isinstance(ids, list | tuple) and 0 < len(ids) <= most:
+        named = [each for each in ids if isinstance(each, str)]
+        if len(named) == len(ids):
+            return named
+    raise FieldRefused(
+        f"{field} must be a list of 1 to {most} ids, got {block_ids!r:.100}",
+        field=field,
+    )
+
+
 def batch_item(of: type[T], given: object, noun: str, **facts: object) -> T:
     """Return the value whose fields *given* holds.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -16,8 +17,8 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
-from mnemic.kernel.events import Recorded
-from mnemic.kernel.model.identity import short
+from mnemic.kernel.events import Event, Recorded
+from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.model.texts import BlockText, Question, Remark, placeholder
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.results import NAMED_MAX, LogEntry, Verification, plural, unit
@@ -76,7 +77,7 @@ def behind(
     versions = np.unique(np.concatenate(touched))
     chosen = versions[versions <= view.point.version][-limit:]
     found = (space.event_at(int(version)) for version in chosen)
-    return tuple(moment(recorded) for recorded in found if recorded is not None)
+    return tuple(moment(recorded, view.id(number)) for recorded in found if recorded is not None)
 
 
 def _check_limit(limit: int) -> None:
@@ -179,9 +180,8 @@ def _damaged(space: SessionHandle, version: int, problem: str, payloads: int) ->
 # --- one entry per event ----------------------------------------------------------------------
 
 
-def moment(recorded: Recorded) -> LogEntry:
-    """Return an event as one entry of a history."""
-    tell = DETAILS.get(type(recorded.event))
+def moment(recorded: Recorded, of: BlockId | None = None) -> LogEntry:
+    """Return an event as one entry of a history, of one block or of all."""
     return LogEntry(
         version=recorded.version,
         hour=recorded.active_us / MICROS_PER_HOUR,
@@ -189,8 +189,16 @@ def moment(recorded: Recorded) -> LogEntry:
         kind=kind_of(type(recorded.event).__name__),
         actor=recorded.actor,
         session_id=recorded.session_id,
-        detail="" if tell is None else tell(recorded.event),
+        detail=_detail(recorded.event, of),
     )
+
+
+def _detail(event: Event, of: BlockId | None) -> str:
+    archived = None if of is None else archival(event, of)
+    if archived is not None:
+        return f"{short(archived.block_id)} {archived_because(archived)}"
+    tell = DETAILS.get(type(event))
+    return "" if tell is None else tell(event)
 
 
 def _learned(event: happened.BlockLearned) -> str:
@@ -266,7 +274,21 @@ def _extracted(event: happened.FactsExtracted) -> str:
 
 def _curated(event: happened.Curated) -> str:
     gone = len(event.pruned) + len(event.decayed)
-    return f"{len(event.archived)} archived, {plural(gone, 'edge')} gone"
+    rules = Counter(each.rule for each in event.archived if each.rule is not None)
+    by = ", ".join(f"{count} by {rule!r}" for rule, count in rules.items())
+    return f"{len(event.archived)} archived{by and f' ({by})'}, {plural(gone, 'edge')} gone"
+
+
+def archival(event: Event, block: BlockId) -> happened.Archival | None:
+    """Return how a sweep archived a block; None if the event is no sweep, or did not."""
+    found = event.archived if isinstance(event, happened.Curated) else ()
+    return next((each for each in found if each.block_id == block), None)
+
+
+def archived_because(archived: happened.Archival) -> str:
+    """Return why a sweep archived a block: the reason, and the rule of the policy if it was one."""
+    by = "" if archived.rule is None else f" by the retention rule {archived.rule!r}"
+    return f"{archived.reason}{by}"
 
 
 def _reverted(event: happened.Reverted) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,10 +26,10 @@ from mnemic.adapters.inprocess.operations.edges import EdgeOperations
 from mnemic.adapters.inprocess.operations.experiments import ExperimentOperations
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.operations.host import Date, Day
-from mnemic.adapters.inprocess.operations.quarantine import QuarantineOperations
 from mnemic.adapters.inprocess.operations.recalls import RecallOperations
 from mnemic.adapters.inprocess.operations.reextraction import ReExtractionOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
+from mnemic.adapters.inprocess.operations.removal import RemovalOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
 from mnemic.adapters.inprocess.registry import implements_operations, operation
 from mnemic.adapters.inprocess.view import SyncView, view_at
@@ -80,6 +81,7 @@ LOST_ALERT = "text is lost"
 @completes_short_ids
 class SyncMemory(
     BlockOperations,
+    RemovalOperations,
     EdgeOperations,
     RecallOperations,
     ComposedGraph,
@@ -87,7 +89,6 @@ class SyncMemory(
     ExperimentOperations,
     CheckpointOperations,
     RevertOperations,
-    QuarantineOperations,
     ReExtractionOperations,
     Guided,
 ):
@@ -338,6 +339,7 @@ class SyncMemory(
             return CurateResult(total_edges_after=len(self._space.view().pairs()))
         return CurateResult(
             archived=len(event.archived),
+            by_rule=dict(Counter(each.rule for each in event.archived if each.rule is not None)),
             edges_pruned=len(event.pruned),
             edges_decayed=len(event.decayed),
             total_edges_after=event.edges_after,

@@ -20,12 +20,11 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.kernel.decisions.learning import MESSAGE
 from mnemic.kernel.errors import VersionConflict
-from mnemic.kernel.model.identity import normalised
+from mnemic.kernel.model.identity import SCOPE_KEYS, normalised
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.policy.ranges import COUNT_MAX
 from mnemic.kernel.ports import Clock, Embedder
 from mnemic.kernel.results import Block
-from mnemic.kernel.scope import SCOPE_KEYS
 
 POLICY: Final = Policy(
     name="integrations",

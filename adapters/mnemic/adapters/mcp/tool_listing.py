@@ -30,12 +30,12 @@ from mnemic.adapters.mcp.tools import (
 )
 from mnemic.adapters.remote.operations import Operation, operations
 from mnemic.adapters.remote.schemas import FORMS, Schema, Shapes
-from mnemic.kernel.scope import SCOPE_KEYS
+from mnemic.kernel.model.identity import SCOPE_KEYS
 
 DETAILED = frozenset({"Filter"})
 """Types that are described field by field. Others are described by a list or another tool, or an
 agent passes them on unchanged, such as a policy or a receipt."""
-PLAIN_NAMES = frozenset({"category", "author", "thread", "metadata", "any", "all", "not"})
+PLAIN_NAMES = frozenset({"category", "author", "thread", "zone", "metadata", "any", "all", "not"})
 """Fields of these whose names say what they are."""
 SAID = frozenset(
     """
@@ -218,6 +218,12 @@ def _arguments_of(name: str) -> Schema:
     whole = shapes.arguments(operations()[name])
     short: Schema = _short(whole, shapes.components)
     details = {each: part for each, part in shapes.components.items() if each in DETAILED}
+    if operations()[name].scope == "admin" and "where" in short["properties"]:
+        details.clear()  # mnemic_recall, which is always listed beside it, has the filter in full
+        short["properties"]["where"] = {
+            "type": "object",
+            "description": "A filter with a condition at least, as where of mnemic_recall",
+        }
     short["$defs"] = {
         each: _terse(_short(part, shapes.components)) for each, part in details.items()
     }

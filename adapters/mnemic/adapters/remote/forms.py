@@ -88,6 +88,8 @@ class Filter:
     """In one of these threads."""
     key: str | Sequence[str] | None = None
     """Learned with one of these keys; one that ends in ``/`` matches every key below it."""
+    zone: str | Sequence[str] | None = None
+    """In one of these trust zones."""
     metadata: Mapping[str, Any] | None = None
     """With these values under these keys."""
     user: str | Sequence[str] | None = None

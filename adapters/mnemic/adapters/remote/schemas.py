@@ -27,8 +27,17 @@ from mnemic.adapters.remote.operations import (
     operations,
 )
 from mnemic.adapters.remote.structs import computed
-from mnemic.kernel.policy import Frame, Policy
-from mnemic.kernel.policy.ranges import WORD_LENGTH_MAX, Count, Each, OneOf, Within, word, words
+from mnemic.kernel.policy import Frame, Policy, RetentionRule
+from mnemic.kernel.policy.ranges import (
+    WORD_LENGTH_MAX,
+    Count,
+    Each,
+    OneOf,
+    OrNone,
+    Within,
+    word,
+    words,
+)
 from mnemic.kernel.results import CoreRecallResult, RecallResult, Receipt, ReceiptRow, Result
 
 Schema = dict[str, Any]
@@ -45,6 +54,7 @@ FORMS: Mapping[type, str | None] = types.MappingProxyType(
         Lesson: "learn",
         Member: None,
         Policy: None,
+        RetentionRule: None,
         Selector: None,
     }
 )
@@ -255,6 +265,8 @@ def _origin(annotation: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return a default in the form that a document holds."""
+    if isinstance(value, attrs.Factory):  # type: ignore[arg-type]
+        value = value.factory()
     if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
     if attrs.has(type(value)):
@@ -316,6 +328,8 @@ def _allowed(check: object) -> dict[str, Any]:
             return {"minimum": low, "maximum": high}
         case OneOf(words=allowed):
             return {"enum": list(allowed)}
+        case OrNone(check=inner):
+            return _allowed(inner)
         case _ if check is word:
             return dict(WORD)
         case _:

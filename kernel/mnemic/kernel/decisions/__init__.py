@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mnemic.kernel.decisions.archiving import (
         decide_erase,
         decide_forget,
+        decide_forget_many,
         decide_learn_many,
         decide_quarantine,
         decide_revise,
@@ -81,6 +82,7 @@ __all__ = [
     "decide_erase",
     "decide_erase_space",
     "decide_forget",
+    "decide_forget_many",
     "decide_fresh",
     "decide_label",
     "decide_learn",

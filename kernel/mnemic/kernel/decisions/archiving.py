@@ -32,7 +32,6 @@ from mnemic.kernel.events import (
     BlockRezoned,
     BlocksQuarantined,
     BlockSuperseded,
-    Event,
     Supersession,
 )
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, BlockFacts
@@ -58,6 +57,18 @@ def decide_forget(reading: Reading, block_id: str, reason: str | None) -> Decisi
     remark = _remark(reading, facts.id, reason)
     is_archived = facts.status == ARCHIVED
     return single(None if is_archived else BlockForgotten(block_id=facts.id, reason=remark))
+
+
+def decide_forget_many(
+    reading: Reading, block_ids: Iterable[str], reason: str | None
+) -> Decision[None]:
+    """Archive blocks on request; no event for those that are archived already.
+
+    Raises:
+        BlockNotFound, Forbidden, NoteTooLong, FieldRefused: As for ``decide_forget``.
+    """
+    decided = (decide_forget(reading, block, reason) for block in dict.fromkeys(block_ids))
+    return Decision(tuple(event for each in decided for event in each.events), None)
 
 
 def decide_learn_many(
@@ -90,11 +101,7 @@ def decide_learn_many(
             recovery="Learn them in several batches.",
             field="lessons",
         )
-    events: list[Event] = [
-        event
-        for block in dict.fromkeys(forget)
-        for event in decide_forget(reading, block, None).events
-    ]
+    events = list(decide_forget_many(reading, forget, None).events)
     gone = frozenset(event.block_id for event in events if isinstance(event, BlockForgotten))
     results: list[Learned | Refused] = []
     said: dict[BlockId, Saying] = {}

@@ -2,9 +2,23 @@
 
 The order is fixed (DOMAIN section 7): archive, prune, drop what decayed, admit pending
 connections, reinforce. Each step works on the result of the steps before it.
+
+Archived is what decayed, then what expired, then what the policy's rules of retention do not keep
+(ADR 68):
+
+1. A rule is about the blocks that its filter finds among those that are active or in the inbox, but
+   not about constitutional ones. A block is archived by the first rule that does not keep it, and
+   no later rule counts it.
+2. The age of a block runs from when it was last said: the time of that event in the log, by the
+   calendar or in active hours. It ends at the time of the sweep. No clock is read.
+3. Of the blocks that are young enough, the ones said last are kept; ties by number.
 """
 
 from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Hashable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +28,11 @@ from mnemic.kernel.decisions.degree_cap import DegreeCap
 from mnemic.kernel.decisions.degree_cap import ends as room_ends
 from mnemic.kernel.events import SIGNALS, Admission, Archival, Curated, Pair
 from mnemic.kernel.model.edges import NO_ANCHOR, PendingFacts
-from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.identity import SCOPE_KEYS, BlockId
 from mnemic.kernel.model.identity import pair as pair_of_ids
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import decayed_each, nano, product_each
+from mnemic.kernel.policy import CONSTITUTIONAL, RetentionRule
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scope import key_of
 from mnemic.kernel.scoring.decay import edge_rates, effective_weights
@@ -68,7 +83,11 @@ class _Sweep:
         expires = (blocks.expires_us != UNKNOWN) & (blocks.expires_us <= at.recorded_us)
         self._expired = expires & ~self._faded
         self._alive = ~(self._faded | self._expired)
-        gone = blocks.numbers[~self._alive]
+        left = blocks.numbers[self._alive & ~blocks.constitutional]
+        self._ruled_out = _past_retention(reading, left, at)
+        ruled_out = np.array([number for number, _ in self._ruled_out], dtype=np.int64)
+        self._alive &= ~np.isin(blocks.numbers, ruled_out)
+        gone = np.union1d(blocks.numbers[~self._alive], ruled_out)
         stays = ~np.isin(edges.low, gone) & ~np.isin(edges.high, gone)
         weak = edges.weight < nano(self._policy.edge_prune_below)
         self._pruned = stays & weak & (edges.count == 0)
@@ -80,7 +99,11 @@ class _Sweep:
     def event(self) -> Curated:
         return Curated(
             archived=self._archivals("decayed", self._faded)
-            + self._archivals("expired", self._expired),
+            + self._archivals("expired", self._expired)
+            + tuple(
+                Archival(block_id=self._id(number), reason="expired", rule=rule)
+                for number, rule in self._ruled_out
+            ),
             pruned=self._pairs(self._pruned),
             decayed=self._pairs(self._decayed),
             admitted=tuple(
@@ -234,3 +257,69 @@ class _Sweep:
         for end in ends:
             np.add.at(total, end, pull)
         return total[blocks.numbers]
+
+
+# --- rules of retention -----------------------------------------------------------------------
+
+
+def _past_retention(reading: Reading, active: Ints, at: Instant) -> list[tuple[int, str]]:
+    """Return the blocks that a rule archives, each with the name of the rule.
+
+    Args:
+        reading: The state before the sweep.
+        active: The active blocks that the sweep would keep otherwise, without constitutional ones.
+        at: The time of the sweep.
+
+    Returns:
+        By rule, in the order of the policy, then by id.
+    """
+    rules = reading.policy.retention
+    if not rules:
+        return []
+    waiting = [number for number in reading.inbox() if not _is_constitutional(reading, number)]
+    left = np.union1d(active, np.array(waiting, dtype=np.int64))
+    found: list[tuple[int, str]] = []
+    for rule in rules:
+        gone = _not_kept(reading, rule, left[reading.passing(rule.filter, left)], at)
+        left = np.setdiff1d(left, gone)
+        found += ((number, rule.name) for number in sorted(gone.tolist(), key=reading.id))
+    return found
+
+
+def _is_constitutional(reading: Reading, number: int) -> bool:
+    privileged = reading.policy.privileges(reading.zone(number))
+    return privileged and CONSTITUTIONAL in reading.tags(number)
+
+
+def _not_kept(reading: Reading, rule: RetentionRule, numbers: Ints, at: Instant) -> Ints:
+    """Return those of *numbers*, all of which a rule is about, that it does not keep."""
+    said = reading.said(numbers)
+    is_old = np.zeros(len(numbers), dtype=np.bool_)
+    if rule.ttl_us is not None:
+        is_old |= at.recorded_us - said.recorded_us >= rule.ttl_us
+    if rule.ttl_active_us is not None:
+        is_old |= at.active_us - said.active_us >= rule.ttl_active_us
+    if rule.most is not None:
+        counts: Counter[Hashable] = Counter()
+        for place in np.lexsort((-numbers, -said.version)).tolist():
+            if is_old[place]:
+                continue
+            key = _counted_for(reading, rule.per, int(numbers[place]))
+            counts[key] += 1
+            is_old[place] = counts[key] > rule.most
+    return numbers[is_old]
+
+
+def _counted_for(reading: Reading, per: str, number: int) -> Hashable:
+    """Return what a block is counted for."""
+    if per == "space":
+        return None
+    if per in {"category", "zone"}:
+        return reading.category(number) if per == "category" else reading.zone(number)
+    text = reading.text(number)
+    if not isinstance(text, BlockText):
+        return None
+    if per in SCOPE_KEYS:
+        value = json.loads(text.metadata).get(per) if text.metadata else None
+        return value if isinstance(value, str) else None
+    return text.thread if per == "thread" else text.author

@@ -15,6 +15,8 @@ class Archival(Value):
     block_id: BlockId
     reason: str
     """``decayed`` or ``expired``."""
+    rule: str | None = None
+    """Name of the policy's retention rule that it expired by; None: by its own expiry."""
 
 
 @frozen(kw_only=True)

@@ -47,14 +47,13 @@ from mnemic.kernel.events import (
 )
 from mnemic.kernel.extraction.grounding import Evidence, Spot, Ungrounded, may_replace
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX, BlockFacts
-from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.identity import SCOPE_KEYS, BlockId
 from mnemic.kernel.model.texts import BlockText, Erased
 from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.ports.extractors import Fact, Message, Span
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.roles import ROLE_KEY, role_of
-from mnemic.kernel.scope import SCOPE_KEYS
 from mnemic.kernel.timestamps import Instant, iso
 
 FACT: Final = "fact"

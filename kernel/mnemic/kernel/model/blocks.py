@@ -73,3 +73,12 @@ class Fresh:
     vector: Vector
     category: str
     tags: tuple[str, ...]
+
+
+@frozen(eq=False, kw_only=True)
+class SaidColumns:
+    """When blocks were last said (learned or restated): the events of that, as columns."""
+
+    version: Ints
+    active_us: Ints
+    recorded_us: Ints

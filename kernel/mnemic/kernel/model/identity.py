@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import unicodedata
 from json.encoder import encode_basestring
-from typing import NewType
+from typing import Final, NewType
 
 BlockId = NewType("BlockId", str)
 """16 hex characters."""
@@ -118,6 +118,10 @@ def _version(letter: str, identifier: object) -> int | None:
     if len(digits) > VERSION_DIGITS_MAX:
         return None
     return int(digits)
+
+
+SCOPE_KEYS: Final = ("user", "agent", "run")
+"""Whom a block may belong to: stored as metadata, and so part of its identity."""
 
 
 def short(identifier: str) -> str:

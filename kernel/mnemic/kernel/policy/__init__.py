@@ -19,6 +19,7 @@ from mnemic.kernel.policy.policy import (
     Policy,
 )
 from mnemic.kernel.policy.presets import DEFAULT, ELFMEM, POLICIES
+from mnemic.kernel.policy.retention_rules import RetentionRule
 from mnemic.kernel.policy.zones import INFLUENCED, ZONE_CEILINGS, ZONE_PLACES, ZONES
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "ZONE_PLACES",
     "Frame",
     "Policy",
+    "RetentionRule",
 ]

@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from mnemic.kernel.errors import FrameUnknown, PolicyRefused
 from mnemic.kernel.model import identity
+from mnemic.kernel.model.filters import unknown_keys
 from mnemic.kernel.model.identity import PolicyId
 from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
@@ -30,6 +31,7 @@ from mnemic.kernel.policy.ranges import (
     word,
     words,
 )
+from mnemic.kernel.policy.retention_rules import RetentionRule, rules_of
 from mnemic.kernel.policy.zones import (
     INFLUENCED,
     ZONE_CEILINGS,
@@ -158,6 +160,9 @@ class Policy(Value):
     archive_below: float = field(default=0.05, validator=unit)
     edge_prune_below: float = field(default=0.10, validator=unit)
     curate_reinforced: int = field(default=5, validator=count())
+    retention: tuple[RetentionRule, ...] = field(default=(), converter=rules_of)
+    """How long, and how many, blocks of some kind are kept; without rules, nothing expires unless
+    it was learned so. A block that several rules are about is archived by the first that does."""
 
     # Outcome: section 6.
     outcome_prior: float = field(default=0.5, validator=within(1e-3, 1e3))
@@ -344,7 +349,10 @@ class Policy(Value):
     @cached_property
     def body(self) -> str:
         """Canonical JSON: sorted keys, no white space."""
-        return json.dumps(attrs.asdict(self), sort_keys=True, separators=(",", ":"))
+        given = attrs.asdict(self)
+        if not self.retention:  # keeps the ids of policies without rules
+            del given["retention"]
+        return json.dumps(given, sort_keys=True, separators=(",", ":"))
 
     @cached_property
     def id(self) -> PolicyId:
@@ -375,10 +383,13 @@ class Policy(Value):
         """
         try:
             given = json.loads(body)
-            frames = [] if given.get("frames") is None else given["frames"]
             unknown = {*given} - {*attrs.fields_dict(Policy)}
-            for frame in frames:
-                unknown |= {f"frames.{name}" for name in {*frame} - {*attrs.fields_dict(Frame)}}
+            for key, kind in (("frames", Frame), ("retention", RetentionRule)):
+                fields = {*attrs.fields_dict(kind)}
+                for entry in given.get(key) or ():
+                    unknown |= {f"{key}.{name}" for name in {*entry} - fields}
+                    conditions = unknown_keys(entry.get("where"))
+                    unknown |= {f"{key}.where.{name}" for name in conditions}
         except (AttributeError, TypeError, ValueError):
             return ()
         return tuple(sorted(unknown))

@@ -81,6 +81,20 @@ class OneOf(Value):
             _refuse(instance, attribute, " or ".join(self.words), value)
 
 
+@frozen
+class OrNone(Value):
+    """Validator for None, or what another validator allows."""
+
+    check: Validator
+
+    def __call__(self, instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+        if value is not None:
+            self.check(instance, attribute, value)
+
+
+or_none = OrNone
+
+
 def one_of(*words: str) -> Validator:
     """Return a validator for one of *words*."""
     return OneOf(words)

@@ -187,6 +187,22 @@ class ForgetResult(Result):
 
 
 @frozen(kw_only=True, str=False)
+class ForgetManyResult(Result):
+    """Result of a ``forget_many``."""
+
+    block_ids: tuple[BlockId, ...]
+    """What is archived; with *dry_run*, what would be."""
+    version: int
+    """Version of the last event that archived any of it; without one, of the log."""
+    dry_run: bool = False
+    """Whether nothing was written."""
+
+    @property
+    def summary(self) -> str:
+        return _removed(self, plural(len(self.block_ids), "block"), "archived")
+
+
+@frozen(kw_only=True, str=False)
 class RezoneResult(Result):
     block_id: BlockId
     zone: str
@@ -224,10 +240,52 @@ class ErasureReceipt(Result):
         said = f"{what}{resting} erased at version {self.version}."
         if self.kept:
             said += f" {plural(len(self.kept), 'fact')} with other sources kept."
-        if not self.left:
-            return said
-        names = ", ".join(self.left)
-        return f"{said} But {names} could not be removed and may hold its text: remove it by hand."
+        return said + _left(self.left)
+
+
+@frozen(kw_only=True, str=False)
+class EraseManyReceipt(Result):
+    """Proof of an ``erase_many``, with its position in the log."""
+
+    block_ids: tuple[BlockId, ...]
+    """What is erased, without *facts*; with *dry_run*, what would be."""
+    version: int
+    """Version of the last event that erased any of it; without one, of the log."""
+    chain: str
+    """Chain digest of the log's end after it, hex."""
+    facts: tuple[BlockId, ...] = ()
+    """Facts that are erased too and were found in these messages: the filter found them, or they
+    rest on the messages alone."""
+    kept: tuple[BlockId, ...] = ()
+    """Facts that rest on them and on something else as well; they are not erased."""
+    left: tuple[str, ...] = ()
+    """Checkpoints that may still hold the text, since they could not be removed."""
+    dry_run: bool = False
+    """Whether nothing was written."""
+
+    @property
+    def summary(self) -> str:
+        what = plural(len(self.block_ids), "block")
+        if self.facts:
+            what += f" with {plural(len(self.facts), 'fact')}"
+        said = _removed(self, what, "erased")
+        if self.kept:
+            said += f" {plural(len(self.kept), 'fact')} with other sources kept."
+        return said + _left(self.left)
+
+
+def _removed(result: ForgetManyResult | EraseManyReceipt, what: str, how: str) -> str:
+    if not result.block_ids:
+        return f"No block to be {how}."
+    if result.dry_run:
+        return f"{what} would be {how}."
+    return f"{what} {how} at version {result.version}."
+
+
+def _left(names: tuple[str, ...]) -> str:
+    if not names:
+        return ""
+    return f" But {', '.join(names)} could not be removed and may hold its text: remove it by hand."
 
 
 @frozen(kw_only=True, str=False)

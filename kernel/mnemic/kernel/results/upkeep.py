@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Mapping
+
+from attrs import field, frozen
 
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.rendering import labelled
 from mnemic.kernel.results.edges import DisplacedEdge
 from mnemic.kernel.results.shape import Refusal, Result, plural, reasons
 
@@ -43,6 +46,8 @@ ESCALATION = 0.25
 @frozen(kw_only=True, str=False)
 class CurateResult(Result):
     archived: int = 0
+    by_rule: Mapping[str, int] = field(factory=dict)
+    """How many of them by each rule of retention, by its name."""
     edges_pruned: int = 0
     edges_decayed: int = 0
     total_edges_after: int = 0
@@ -55,7 +60,7 @@ class CurateResult(Result):
         parts = [
             f"{count} {words}"
             for count, words in (
-                (self.archived, "archived"),
+                (self.archived, f"archived{self._rules()}"),
                 (self.edges_pruned, "edges pruned"),
                 (self.edges_decayed, f"edges decayed ({self.total_edges_after} remain)"),
                 (self.pending_admitted, "pending admitted"),
@@ -67,6 +72,10 @@ class CurateResult(Result):
         if not parts:
             return "Curated: nothing required."
         return f"Curated: {', '.join(parts)}.{self._advice()}"
+
+    def _rules(self) -> str:
+        by = ", ".join(f"{count} by {labelled(rule)}" for rule, count in self.by_rule.items())
+        return by and f" ({by})"
 
     def _advice(self) -> str:
         if not self.edges_decayed:

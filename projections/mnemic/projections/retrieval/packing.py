@@ -15,6 +15,7 @@ from mnemic.kernel.decisions.restatement import CONTRADICTS, SUPERSEDING
 from mnemic.kernel.events import Answer, AnswerRow, Exploration
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.tokens import EstimatedTokens
@@ -42,7 +43,7 @@ from mnemic.projections.retrieval.abstention import (
 )
 from mnemic.projections.retrieval.answer_blocks import Weighing, answer_blocks
 from mnemic.projections.retrieval.budget import Budget
-from mnemic.projections.retrieval.filters import Where, eligible, obstacle
+from mnemic.projections.retrieval.filters import eligible, obstacle
 from mnemic.projections.retrieval.lines import (
     Line,
     contested_blocks,

@@ -12,6 +12,7 @@ from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.decisions.recalling import DRAW, drawn
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import Exploration
+from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
@@ -21,7 +22,7 @@ from mnemic.kernel.scope import scoped
 from mnemic.kernel.validation import checked_name
 from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.approximate_search import Near
-from mnemic.projections.retrieval.filters import Eligibility, Where
+from mnemic.projections.retrieval.filters import Eligibility
 from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.packing import Limits, Packed, contenders, pack
 from mnemic.projections.retrieval.ranking import Inquiry, rank

@@ -19,6 +19,7 @@ from mnemic.kernel.model.blocks import (
     QUARANTINED,
     BlockColumns,
     BlockFacts,
+    SaidColumns,
 )
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.periods import Period
@@ -397,6 +398,15 @@ class BlockView:
         ranks = np.zeros(len(numbers), dtype=np.int64)
         ranks[order[1:]] = np.cumsum(rises)
         return ranks
+
+    def said(self, numbers: Ints) -> SaidColumns:
+        """Return when each of *numbers* was last said."""
+        versions, timeline = self.life.column("said", numbers), self.state.timeline
+        return SaidColumns(
+            version=versions,
+            active_us=timeline.active_us.values[versions],
+            recorded_us=timeline.recorded_us.values[versions],
+        )
 
     def inbox(self) -> list[int]:
         """Return the numbers of the blocks in the inbox, oldest first."""

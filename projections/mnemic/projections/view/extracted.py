@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from attrs import frozen
 
@@ -89,21 +89,26 @@ def _said_at(view: BlockView, number: int) -> set[int]:
     return {said for _, said in trail if said is not None}
 
 
+def facts_found_in(view: BlockView, messages: Iterable[int]) -> set[int]:
+    """Return the facts that quote any of *messages*, erased ones included."""
+    numbers = view.state.catalogue.numbers
+    return {
+        numbers[finding.fact.block_id]
+        for message in messages
+        for finding in findings_in(view, message)
+    }
+
+
 def resting_on(view: BlockView, messages: Collection[int]) -> tuple[list[int], list[int]]:
     """Return the facts that rest on *messages* alone, and those that rest on others too.
 
     A message that is erased already supports nothing. Both lists are ascending, without facts that
     are erased or among *messages*.
     """
-    numbers, gone = view.state.catalogue.numbers, set(messages)
-    found = {
-        numbers[finding.fact.block_id]
-        for message in messages
-        for finding in findings_in(view, message)
-    }
+    gone = set(messages)
     alone: list[int] = []
     shared: list[int] = []
-    for fact in sorted(found - gone):
+    for fact in sorted(facts_found_in(view, messages) - gone):
         if isinstance(view.text(fact), Erased):
             continue
         left = (each for each in sources_of(view, fact) - gone)
@@ -116,13 +121,7 @@ def resting_on(view: BlockView, messages: Collection[int]) -> tuple[list[int], l
 
 def resting_on_erased(view: BlockView, messages: Collection[int]) -> tuple[list[int], list[int]]:
     """Return the facts that were found in erased messages: erased ones, and those that are not."""
-    numbers = view.state.catalogue.numbers
-    found = {
-        numbers[finding.fact.block_id]
-        for message in messages
-        for finding in findings_in(view, message)
-    }
-    facts = sorted(found.difference(messages))
+    facts = sorted(facts_found_in(view, messages).difference(messages))
     gone = [each for each in facts if isinstance(view.text(each), Erased)]
     return gone, [each for each in facts if each not in gone]
 

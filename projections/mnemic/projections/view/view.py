@@ -8,7 +8,7 @@ query runs on either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from mnemic.kernel.events import BlocksComposed, EmbedderIdentity
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
+from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.reading import LogRange
@@ -31,7 +32,7 @@ from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
-from mnemic.projections.view import connections, edges, extracted, similarity
+from mnemic.projections.view import connections, edges, extracted, filtering, similarity
 from mnemic.projections.view.active_columns import ActiveColumns
 from mnemic.projections.view.block_view import BlockView
 from mnemic.projections.view.log_range import log_range_of
@@ -146,6 +147,12 @@ class View(BlockView):
         """Return the blocks of every near-duplicate pair recorded by now, shape (pairs, 2)."""
         return connections.sighted(self)
 
+    # --- filters ------------------------------------------------------------------------------
+
+    def passing(self, where: Where, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which of *numbers* meet a filter, regardless of their status."""
+        return filtering.passing(self, where, numbers)
+
     # --- sessions -----------------------------------------------------------------------------
 
     def returned_by(self, number: int) -> dict[str, int]:
@@ -217,6 +224,10 @@ class View(BlockView):
     def sources_of(self, number: int) -> set[int]:
         """Return the messages that a block rests on as a fact, erased ones included."""
         return extracted.sources_of(self, number)
+
+    def facts_found_in(self, messages: Iterable[int]) -> set[int]:
+        """Return the facts that quote any of *messages*, erased ones included."""
+        return extracted.facts_found_in(self, messages)
 
     def resting_on(self, messages: Collection[int]) -> tuple[list[int], list[int]]:
         """Return the facts that rest on *messages* alone, and those that rest on others too."""

@@ -195,7 +195,7 @@ def _may_enter(state: PlainState, asked: Asked, block: BlockId) -> bool:
         return False
     if _tagged(state, block, frame.never_tags):
         return False
-    return _passes(facts, asked.where)
+    return passes(facts, asked.where)
 
 
 def holds(facts: PlainBlock, instant_us: int) -> bool:
@@ -236,7 +236,7 @@ def _has(facts: PlainBlock, want: str) -> bool:
     return want.endswith("/") and any(tag.startswith(want) for tag in facts.tags)
 
 
-def _passes(facts: PlainBlock, where: Mapping[str, Any]) -> bool:
+def passes(facts: PlainBlock, where: Mapping[str, Any]) -> bool:
     """Whether a block meets every condition of a filter."""
     return all(_CONDITIONS.get(name, _meets)(facts, name, wanted) for name, wanted in where.items())
 
@@ -244,8 +244,8 @@ def _passes(facts: PlainBlock, where: Mapping[str, Any]) -> bool:
 def _compound(facts: PlainBlock, name: str, wanted: Any) -> bool:
     """Whether a block meets a condition that is made of filters."""
     if name == "not":
-        return not _passes(facts, wanted)
-    passing = [_passes(facts, each) for each in wanted]
+        return not passes(facts, wanted)
+    passing = [passes(facts, each) for each in wanted]
     return all(passing) if name == "all" else any(passing)
 
 
@@ -279,7 +279,7 @@ def _meets(facts: PlainBlock, name: str, wanted: Any) -> bool:
         return facts.content is not None and said.get(name) in wanted
     if name == "tags":
         return all(_has(facts, want) for want in wanted)
-    if name in {"category", "author", "thread"}:
+    if name in {"category", "author", "thread", "zone"}:
         return getattr(facts, name) in wanted
     said = json.loads(facts.metadata or "{}")
     return facts.content is not None and all(said.get(key) == wanted[key] for key in wanted)

@@ -7,10 +7,12 @@ import json
 from mnemic.kernel.events import Admission, Archival, Curated
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.numeric.arithmetic import nano
+from mnemic.kernel.policy import RetentionRule
 from mnemic.specs.reference import scoring
 from mnemic.specs.reference.degree_cap import strength
 from mnemic.specs.reference.fold import PlainState
-from mnemic.specs.reference.records import Pair, PlainEdge
+from mnemic.specs.reference.recall import passes
+from mnemic.specs.reference.records import Pair, PlainBlock, PlainEdge
 
 
 def expected_curate(state: PlainState, now_us: int, wall_us: int) -> Curated | None:
@@ -47,7 +49,7 @@ def expected_curate(state: PlainState, now_us: int, wall_us: int) -> Curated | N
 
 
 def _archived(state: PlainState, now_us: int, wall_us: int) -> tuple[Archival, ...]:
-    """Return the decayed blocks, by id, then the expired ones, by id."""
+    """Return the decayed blocks, by id, the expired ones, by id, and those of each rule, by id."""
     faded: list[BlockId] = []
     expired: list[BlockId] = []
     for block in sorted(state.with_status("active")):
@@ -59,10 +61,47 @@ def _archived(state: PlainState, now_us: int, wall_us: int) -> tuple[Archival, .
             faded.append(block)
         elif facts.expires_at_us is not None and facts.expires_at_us <= wall_us:
             expired.append(block)
-    return (
-        *(Archival(block_id=block, reason="decayed") for block in faded),
-        *(Archival(block_id=block, reason="expired") for block in expired),
-    )
+    archived = [Archival(block_id=block, reason="decayed") for block in faded]
+    archived += [Archival(block_id=block, reason="expired") for block in expired]
+    left = {*state.with_status("active"), *state.with_status("inbox")} - {*faded, *expired}
+    left = {block for block in left if not state.is_constitutional(block)}
+    for rule in state.policy.retention:
+        gone = _past_retention(state, rule, left, (now_us, wall_us))
+        archived += [
+            Archival(block_id=block, reason="expired", rule=rule.name) for block in sorted(gone)
+        ]
+        left -= gone
+    return tuple(archived)
+
+
+def _past_retention(
+    state: PlainState, rule: RetentionRule, blocks: set[BlockId], now: tuple[int, int]
+) -> set[BlockId]:
+    """Return which of *blocks* are too old for a rule, or older than the most that it keeps."""
+    gone = set[BlockId]()
+    now_us, wall_us = now
+    kept: dict[object, list[int]] = {}
+    for block in sorted(blocks, key=lambda each: -state.blocks[each].said_version):
+        facts = state.blocks[block]
+        said = state.log[facts.said_version]
+        if not passes(facts, rule.where):
+            continue
+        is_old = rule.ttl_us is not None and wall_us - said.recorded_us >= rule.ttl_us
+        is_old |= rule.ttl_active_us is not None and now_us - said.active_us >= rule.ttl_active_us
+        if not is_old and rule.most is not None:
+            versions = kept.setdefault(_counted_for(facts, rule.per), [])
+            versions.append(facts.said_version)
+            is_old = len(versions) > rule.most
+        if is_old:
+            gone.add(block)
+    return gone
+
+
+def _counted_for(facts: PlainBlock, per: str) -> object:
+    if per in {"user", "agent", "run"}:
+        value = json.loads(facts.metadata or "{}").get(per)
+        return value if isinstance(value, str) else None
+    return None if per == "space" else getattr(facts, per)
 
 
 def _pruned(state: PlainState) -> tuple[Pair, ...]:

@@ -416,7 +416,10 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         {},
         archived=tuples(
             st.builds(
-                e.Archival, block_id=block_ids, reason=st.sampled_from(["decayed", "expired"])
+                e.Archival,
+                block_id=block_ids,
+                reason=st.sampled_from(["decayed", "expired"]),
+                rule=st.none() | names,
             )
         ),
         pruned=tuples(pairs),

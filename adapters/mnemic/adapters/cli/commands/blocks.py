@@ -1,4 +1,4 @@
-"""Commands that write: learn, one or many, revise, erase, erase-space, outcome."""
+"""Commands that write: learn, one or many, revise, forget-many, erase, one or many, erase-space."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from attrs import evolve
 from cyclopts import Parameter
 
+from mnemic.adapters.cli.invocation.conditions import conditions
 from mnemic.adapters.cli.invocation.conditions import metadata as objects
 from mnemic.adapters.cli.invocation.conditions import scope as named
 from mnemic.adapters.cli.invocation.context import STANDARD_INPUT, Flag, Run
@@ -277,6 +278,69 @@ def _named(memory: SyncMemory, blocks: Sequence[str]) -> str:
     return f"the text of block {short(block)}, {shorten(text, TEXT_SHOWN, placeholder=' …')!r},"
 
 
+def forget_many(
+    *,
+    where: Annotated[tuple[str, ...], Parameter(required=True)],
+    reason: str | None = None,
+    dry_run: Flag = False,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Stop recalling all blocks that a filter finds; the past keeps them.
+
+    If it is interrupted, run it again.
+
+    Args:
+        where: key=value; repeat for more. Keys as for `mnemic recall`, such as user=ines.
+        reason: Why, for the log.
+        dry_run: Show what would be archived, and write nothing.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory(read_only=dry_run) as memory, run.progress("forgetting") as progress:
+        result = memory.forget_many(
+            conditions(where), reason, dry_run=dry_run, progress=progress, command_id=command_id
+        )
+    run.show(result)
+    return Exit.OK
+
+
+def erase_many(
+    *,
+    where: Annotated[tuple[str, ...], Parameter(required=True)],
+    dry_run: Flag = False,
+    yes: Flag = False,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Destroy the text and vectors of all blocks that a filter finds, for good. You are asked.
+
+    Archived blocks are found too, and facts that rest on the blocks alone are erased with them. If
+    it is interrupted, run it again; with the same --command-id, the receipt names the blocks of
+    both runs.
+
+    Args:
+        where: key=value; repeat for more. Keys as for `mnemic recall`, such as user=ines.
+        dry_run: Show what would be erased, and write nothing.
+        yes: Do not ask; for a script.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory(read_only=dry_run) as memory:
+        if dry_run:
+            run.show(memory.erase_many(conditions(where), dry_run=True))
+            return Exit.OK
+        if not yes:
+            found = memory.erase_many(conditions(where), dry_run=True)
+            run.confirm(
+                f"{found.summary[:-1]} for good, in the past too.", word=ERASE, option="--yes"
+            )
+        with run.progress("erasing") as progress:
+            result = memory.erase_many(conditions(where), progress=progress, command_id=command_id)
+        run.show(result)
+    return Exit.OK
+
+
 def erase_space(*, confirm: str | None = None, command_id: str | None = None, run: Run) -> int:
     """Destroy all texts of the space for good, in the past too; nothing can be learned after.
 
@@ -297,42 +361,3 @@ def erase_space(*, confirm: str | None = None, command_id: str | None = None, ru
             )
         run.show(memory.erase_space(confirm or run.space, command_id=command_id))
     return Exit.OK
-
-
-def outcome(
-    *block_ids: str,
-    signal: float,
-    decision: str | None = None,
-    composition: str | None = None,
-    weight: float = 1.0,
-    source: str = "cli",
-    command_id: str | None = None,
-    run: Run,
-) -> int:
-    """Score how useful blocks were, or all that one recall returned or one composition used.
-
-    Args:
-        block_ids: The blocks.
-        signal: 0 useless to 1 decisive.
-        decision: A recorded recall, like d45, instead of blocks.
-        composition: A composition, like c45, instead of blocks.
-        weight: The weight of this score, above 0.
-        source: The source of the score.
-        command_id: An idempotency key: a command repeated with the same key is done once.
-        run: The invocation.
-    """
-    with run.memory() as memory:
-        result = memory.outcome(
-            [full_id(memory, block_id) for block_id in block_ids],
-            signal,
-            decision_id=decision,
-            composition_id=composition,
-            weight=weight,
-            source=source,
-            command_id=command_id,
-        )
-    run.show(result)
-    if not run.as_json:
-        for refusal in result.refused:
-            run.warn(f"{refusal.id}: {refusal.summary}")
-    return Exit.REFUSED if result.refused else Exit.OK

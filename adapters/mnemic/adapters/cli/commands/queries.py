@@ -1,4 +1,4 @@
-"""Commands that query: recall, reference, status, blocks, block, edges, log, history, guide."""
+"""Commands that query, and outcome, which says how useful an answer was."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def recall(
         top_k: Maximum number of blocks; 5, or as many as the frame guarantees, if not given.
         budget: Maximum number of tokens of the prompt-ready text; the frame's if not given.
         where: key=value; repeat for more, and all must hold. Keys: tags, category, author, thread,
-            key, user, agent, run, since, until, valid_at, metadata.KEY. Or a filter as JSON, which
-            has range, any, all and not as well, such as
+            key, zone, user, agent, run, since, until, valid_at, metadata.KEY. Or a filter as JSON,
+            which has range, any, all and not as well, such as
             '{"any": [{"tags": ["ops"]}, {"range": {"confidence": {"from": 0.9}}}]}'.
         scope: Only blocks of user=NAME, agent=NAME or run=NAME; repeat for more.
         asked_by: The asker, a name or role: "I" in the question refers to the asker; the user of
@@ -311,3 +311,42 @@ def show_recall(
     if not run.as_json:
         for warning in result.warnings:
             run.warn(warning)
+
+
+def outcome(
+    *block_ids: str,
+    signal: float,
+    decision: str | None = None,
+    composition: str | None = None,
+    weight: float = 1.0,
+    source: str = "cli",
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Score how useful blocks were, or all that one recall returned or one composition used.
+
+    Args:
+        block_ids: The blocks.
+        signal: 0 useless to 1 decisive.
+        decision: A recorded recall, like d45, instead of blocks.
+        composition: A composition, like c45, instead of blocks.
+        weight: The weight of this score, above 0.
+        source: The source of the score.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        result = memory.outcome(
+            [full_id(memory, block_id) for block_id in block_ids],
+            signal,
+            decision_id=decision,
+            composition_id=composition,
+            weight=weight,
+            source=source,
+            command_id=command_id,
+        )
+    run.show(result)
+    if not run.as_json:
+        for refusal in result.refused:
+            run.warn(f"{refusal.id}: {refusal.summary}")
+    return Exit.REFUSED if result.refused else Exit.OK

@@ -8,7 +8,7 @@ from typing import Any
 
 from mnemic.kernel.errors import FieldRefused
 
-LISTED = frozenset({"tags", "category", "author", "thread", "key", "user", "agent", "run"})
+LISTED = frozenset({"tags", "category", "author", "thread", "key", "zone", "user", "agent", "run"})
 """Keys that may be given several times."""
 METADATA = "metadata."
 SELECTED = frozenset({"source", "actor", "block"})

@@ -1,4 +1,4 @@
-"""Operations on blocks: learn, revise, forget, erase, rezone, consolidate."""
+"""Operations on blocks: learn, revise, rezone, consolidate."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve
 
-from mnemic.adapters.inprocess.batch_items import batch_item
+from mnemic.adapters.inprocess.batch_items import batch_item, named_blocks
 from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.engine.opening import check_identity
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel import results
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.decisions.space import decide_erase_space
 from mnemic.kernel.errors import FieldRefused, Refused
-from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.timestamps import Instant
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from mnemic.kernel.decisions.learning import Lesson
     from mnemic.kernel.results import (
         ConsolidateResult,
-        ErasureReceipt,
-        ForgetResult,
         LearnManyResult,
         LearnResult,
         ReembedResult,
@@ -39,8 +35,6 @@ if TYPE_CHECKING:
 
 BATCH_MAX = 10_000
 """Lessons of one ``learn_many``."""
-ERASED_MAX = 1_000
-"""Blocks of one ``erase``."""
 
 
 class BlockOperations(Host):
@@ -172,7 +166,7 @@ class BlockOperations(Host):
                 f"{len(given)} lessons at once, the limit is {BATCH_MAX}",
                 recovery="Learn them in several batches.",
             )
-        gone = _named(forget, most=BATCH_MAX, field="forget") if forget else []
+        gone = named_blocks(forget, most=BATCH_MAX, field="forget") if forget else []
 
         def decide(view: View, _: Instant) -> Decision[LearnManyResult]:
             learned = decide_learn_many(view, given, forget=gone, atomic=atomic)
@@ -252,104 +246,6 @@ class BlockOperations(Host):
             edges_moved=len(change.moved),
             edges_lost=change.lost,
             version=outcome.first,
-        )
-
-    @operation("DELETE ./blocks/{block_id}", "Blocks", "write", destructive=True, same_twice=True)
-    def forget(
-        self, block_id: str, reason: str | None = None, *, command_id: str | None = None
-    ) -> ForgetResult:
-        """Archive a block: it is no longer recalled, and views of the past still show it.
-
-        Raises:
-            BlockNotFound: It was never learned.
-        """
-        from mnemic.kernel.decisions.archiving import decide_forget
-
-        arguments = {"block_id": block_id, "reason": reason}
-        outcome = self._open().execute(
-            Command("forget", arguments, command_id),
-            lambda view, _: decide_forget(view, block_id, reason),
-        )
-        return results.ForgetResult(
-            block_id=BlockId(block_id),
-            action="archived" if outcome.events else "already_archived",
-        )
-
-    @operation("POST ./erase", "Blocks", "admin", destructive=True, same_twice=True)
-    def erase(
-        self, block_ids: Sequence[str] | str, *, command_id: str | None = None
-    ) -> ErasureReceipt:
-        """Destroy the text and vectors of blocks permanently, in the past too.
-
-        Facts that an extractor found in these blocks alone are erased with them. The log, its chain
-        and the ids stay. All are erased, or none if one of them is refused.
-        Repeating the call changes nothing and names the event that erased them.
-
-        Args:
-            block_ids: The blocks, one or up to 1,000.
-            command_id: See the class.
-
-        Raises:
-            BlockNotFound: One was never learned.
-            FieldRefused: It is not a list of ids, or too long.
-            LogCorrupt: The log is damaged in the part that a checkpoint replaced on opening. An
-                erasure removes the checkpoints, and nothing after the damage would be left.
-        """
-        from mnemic.kernel.decisions.archiving import decide_erase
-
-        ids = _named(block_ids)
-        arguments = {"block_id": ids[0]} if len(ids) == 1 else {"block_ids": ids}
-        self._open().log_state.prepare_erasure()
-        outcome = self._open().execute(
-            Command("erase", arguments, command_id), lambda view, _: decide_erase(view, ids)
-        )
-        blocks = tuple(map(BlockId, dict.fromkeys(ids)))
-        version = outcome.last
-        recorded = self._space.event_at(version)
-        event = None if recorded is None else recorded.event
-        if not isinstance(event, BlockErased) or event.block_id not in blocks:
-            state = self._space.state
-            whole = state.timeline.space_erased or 0
-            version = max(
-                state.timeline.erased_blocks.get(state.catalogue.numbers[block], whole)
-                for block in blocks
-            )
-        return self._receipt(blocks, version)
-
-    @operation("DELETE .", "Spaces", "admin", destructive=True, same_twice=True)
-    def erase_space(self, confirm: str, *, command_id: str | None = None) -> ErasureReceipt:
-        """Destroy all text and vectors of the space permanently; nothing can be learned after.
-
-        Args:
-            confirm: The name of the space, as a safeguard against a call by mistake.
-            command_id: An idempotency key.
-
-        Raises:
-            FieldRefused: *confirm* is not the name of the space.
-        """
-        if confirm != self._space.log.name:
-            raise FieldRefused(
-                f"confirm {confirm!r:.200} is not the name of this space",
-                recovery="To destroy all of its texts for good, give the name of the space in "
-                "confirm. For one block use forget or erase.",
-                field="confirm",
-            )
-        command = Command("erase_space", {}, command_id)
-        self._open().execute(command, lambda view, _: decide_erase_space(view))
-        version = self._space.snapshot().erased_at or 0
-        return self._receipt((), version)
-
-    def _receipt(self, block_ids: tuple[BlockId, ...], version: int) -> ErasureReceipt:
-        view = self._space.view()
-        numbers = [view.number(block) for block in block_ids]
-        gone, kept = view.resting_on_erased([each for each in numbers if each is not None])
-        return results.ErasureReceipt(
-            block_ids=block_ids,
-            facts=tuple(map(view.id, gone)),
-            kept=tuple(map(view.id, kept)),
-            version=version,
-            chain=self._space.digest_at(version).hex(),
-            left=self._space.left,
         )
 
     @operation(
@@ -463,25 +359,3 @@ def _identifying(lesson: Lesson | Refused) -> dict[str, Any]:
         if given[name] is None:
             del given[name]  # keeps command ids from before this field valid
     return given
-
-
-def _named(block_ids: object, *, most: int = ERASED_MAX, field: str = "block_ids") -> list[str]:
-    """Return the blocks that are to be erased or forgotten, at least one.
-
-    Args:
-        block_ids: As given by the caller.
-        most: The most that are allowed.
-        field: The name of the argument.
-
-    Raises:
-        FieldRefused: It is not a list of them, or too long.
-    """
-    ids = [block_ids] if isinstance(block_ids, str) else block_ids
-    if isinstance(ids, list | tuple) and 0 < len(ids) <= most:
-        named = [each for each in ids if isinstance(each, str)]
-        if len(named) == len(ids):
-            return named
-    raise FieldRefused(
-        f"{field} must be a list of 1 to {most} ids, got {block_ids!r:.100}",
-        field=field,
-    )

@@ -61,8 +61,8 @@ class RecallOperations(Host):
                 ``short_term``, ``world``, or one of the policy's own; None: its ``default_frame``.
             top_k: Most blocks; None: 5, or as many as the frame guarantees.
             token_budget: Maximum number of tokens of ``text``; None: the frame's.
-            where: Conditions on blocks. By tags, category, author, thread, metadata, user, agent,
-                run, since, until and range, and by filters within it: any, all, not.
+            where: Conditions on blocks. By tags, category, author, thread, key, zone, metadata,
+                user, agent, run, since, until and range, and by filters within it: any, all, not.
             scope: Only blocks of this ``user``, ``agent`` or ``run``; None: that of this handle.
             asked_by: The asker: an author's name, or a role. A question in the first person ("where
                 do I live?") refers to what the asker said. None: the ``user`` of the scope, else

@@ -12,6 +12,7 @@ from attrs import evolve
 from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
+from mnemic.adapters.inprocess.history import archival, archived_because
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.kernel.errors import BlockNotFound, FieldRefused
 from mnemic.kernel.events import SIGNALS, AnswerRow, RecallRecorded, Recorded
@@ -304,7 +305,7 @@ def _by_status(case: Case, number: int) -> WhyNot | None:
     elif status == QUARANTINED:
         stage, detail = "quarantined", "It was in quarantine."
     elif status != ACTIVE:
-        reason = REASONS[view.life.get("reason", number)]
+        reason = _archived_because(case, number)
         after = view.life.get("successor", number)
         stage, detail = "archived", f"It was archived: {reason}."
         if reason == "superseded" and after >= 0:
@@ -323,6 +324,18 @@ def _by_status(case: Case, number: int) -> WhyNot | None:
     return WhyNot(
         decision_id=case.id, block_id=block, stage=stage, detail=detail, successor_id=successor
     )
+
+
+def _archived_because(case: Case, number: int) -> str:
+    """Return why a block was archived, with the rule of retention if it was one."""
+    reason = REASONS[case.view.life.get("reason", number)]
+    if reason != "expired":
+        return reason
+    touched = case.view.state.catalogue.life.touched(number)
+    version = int(touched[touched <= case.view.point.version][-1])
+    recorded = case.space.event_at(version)
+    archived = None if recorded is None else archival(recorded.event, case.view.id(number))
+    return reason if archived is None else archived_because(archived)
 
 
 def _by_search(case: Case, number: int) -> WhyNot:

@@ -21,6 +21,7 @@ from mnemic.kernel.decisions.connecting import Assertion, decide_connect, terms
 from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EmbedderIdentity, Matched
+from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.model.texts import Erased
 from mnemic.kernel.model.values import Value
@@ -30,7 +31,7 @@ from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import ConnectByQueryResult, ConnectResult, Origin, unit
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.retrieval import matching
-from mnemic.projections.retrieval.filters import Eligibility, Where
+from mnemic.projections.retrieval.filters import Eligibility
 from mnemic.projections.retrieval.matching import Match, best_match
 from mnemic.projections.retrieval.request import QUERY_LENGTH_MAX, within_scope
 from mnemic.projections.view import View, as_of

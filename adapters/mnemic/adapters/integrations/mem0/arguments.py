@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from typing import Any, Final
 
-from mnemic.kernel.scope import SCOPE_KEYS
+from mnemic.kernel.model.identity import SCOPE_KEYS
 
 LOGGER: Final = logging.getLogger("mnemic.mem0")
 IDS: Final = {f"{name}_id": name for name in SCOPE_KEYS}

@@ -48,7 +48,9 @@ WRITING: dict[str, Ask] = {
     "adopt_extraction": lambda m, _, **own: m.adopt_extraction("trial", **own),
     "revise": lambda m, ids, **own: m.revise(ids["tea"], "Tomasz prefers coffee", **own),
     "forget": lambda m, ids, **own: m.forget(ids["tea"], **own),
+    "forget_many": lambda m, _, **own: m.forget_many({"category": "knowledge"}, "why", **own),
     "erase": lambda m, ids, **own: m.erase(ids["tea"], **own),
+    "erase_many": lambda m, _, **own: m.erase_many({"category": "knowledge"}, **own),
     "rezone": lambda m, ids, **own: m.rezone(ids["tea"], "vetted", **own),
     "connect": lambda m, ids, **own: m.connect(ids["tea"], ids["gate"], weight=0.05, **own),
     "connects": lambda m, ids, **own: m.connects(
@@ -154,6 +156,8 @@ LONG: dict[str, Ask] = {
         m.add([{"role": "user", "content": "I live in Graz."}]),
         m.re_extract("rules", "trial", **own),
     )[-1],
+    "forget_many": lambda m, _, **own: m.forget_many({"category": "knowledge"}, **own),
+    "erase_many": lambda m, _, **own: m.erase_many({"category": "knowledge"}, **own),
     "consolidate": lambda m, _, **own: m.consolidate(**own),
     "dream": lambda m, _, **own: m.dream(**own),
     "verify": lambda m, _, **own: m.verify(**own),

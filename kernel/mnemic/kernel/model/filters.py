@@ -1,4 +1,4 @@
-"""The ``where=`` filter: what callers write, checked, and the form that is recorded."""
+"""The filter ``where``: what callers and policies write, checked, and the form that is recorded."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from attrs import define, frozen
 
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.identity import SCOPE_KEYS
 from mnemic.kernel.model.values import Value
-from mnemic.kernel.scope import SCOPE_KEYS
 from mnemic.kernel.timestamps import instant, iso
 
-WORDS = ("tags", "category", "author", "thread", "key")
+WORDS = ("tags", "category", "author", "thread", "key", "zone")
 TIMES = ("since", "until", "valid_at")
 KEYS = (*WORDS, "metadata", *SCOPE_KEYS, *TIMES, "range", "any", "all", "not")
 RANGED = ("confidence", "metadata")
@@ -70,6 +70,7 @@ class Where(Value):
     thread: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     """One of these; one that ends in ``/`` matches every key below it."""
+    zone: tuple[str, ...] = ()
     metadata: tuple[tuple[str, Any], ...] = ()
     user: tuple[str, ...] = ()
     """Of one of these users, as the scope says, which is stored as metadata."""
@@ -122,6 +123,14 @@ class Where(Value):
         if self.not_of is not None:
             found["not"] = self.not_of.plain()
         return found
+
+
+def unknown_keys(where: object) -> set[str]:
+    """Return the conditions of a recorded filter that this release does not know."""
+    if not isinstance(where, Mapping):
+        return set()
+    inner = [where.get("not"), *(where.get("any") or ()), *(where.get("all") or ())]
+    return {*where}.difference(KEYS).union(*map(unknown_keys, inner))
 
 
 @define
