@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
-from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import SIGNALS, BlocksPromoted, Exploration
 from mnemic.kernel.model.filters import Where
@@ -21,6 +20,7 @@ from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import Vector, quantise
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT
+from mnemic.kernel.questions.aggregates import aggregate
 from mnemic.projections.lexical.analysis import terms
 from mnemic.projections.lexical.languages import words
 from mnemic.projections.retrieval.abstention import HEADINGS, Judgment

@@ -19,7 +19,7 @@ PAGES = ROOT / "projections/mnemic/projections/storage/mapped_arrays.py"
 """Allocates memory from the system, which is as pure as ``np.zeros``; it may use ``mmap``."""
 LOCKS = ROOT / "projections/mnemic/projections/storage/extension_lock.py"
 """The lock of threads that would compute the same; what they compute does not depend on it."""
-VALUES = ROOT / "kernel/mnemic/kernel/model/values.py"
+VALUES = ROOT / "kernel/mnemic/kernel/values.py"
 """Defines ``__hash__`` as attrs would, with the hash of the fields."""
 
 # Whole modules that perform I/O or depend on the environment.

@@ -10,7 +10,7 @@ import attrs
 import pytest
 from attrs import field, frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 ROOT = Path(__file__).parents[2]
 

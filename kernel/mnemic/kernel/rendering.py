@@ -40,7 +40,7 @@ from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.late import late_pattern
 from mnemic.kernel.model.identity import short
 from mnemic.kernel.model.periods import ENDED, HOLDS, LATER
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.kernel.visible import HIDDEN
 
 TRUSTED: Final = "trusted"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from attrs import frozen
 
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_US = -62_135_596_800_000_000

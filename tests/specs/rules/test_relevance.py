@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.vectors import quantise
 from mnemic.kernel.numeric.arithmetic import NANO, nano, weighted_each
-from mnemic.kernel.pronouns import person
+from mnemic.kernel.questions.aggregates import aggregate
+from mnemic.kernel.questions.pronouns import person
 from mnemic.kernel.roles import role_of
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.scoring.typicality import typicalities

@@ -30,7 +30,7 @@ from mnemic.adapters.ann.files import GraphFolder
 from mnemic.adapters.ann.hnsw import HnswGraph, Misfit, Unwanted
 from mnemic.adapters.ann.library import obstacle
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.approximate_search import (
     BREADTH,
     SIZES,

@@ -40,7 +40,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.adapters.checkpoints.file_locks import MARK, is_erased, whole, write_at
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.storage.mapped_arrays import lend_room, take_room_back
 
 HEAD_BYTES = 64

@@ -11,8 +11,8 @@ from attrs import frozen
 from mnemic.adapters.system.folders import PRIVATE
 from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Store
+from mnemic.kernel.values import Value
 
 READ_AND_WRITE = 0o666
 Wanted = str | Path | bool | None

@@ -16,8 +16,8 @@ from mnemic.adapters.checkpoints.file_locks import MAPS, opened_to_write
 from mnemic.adapters.checkpoints.files import Abandoned, Folder, destroy, is_at
 from mnemic.adapters.checkpoints.inspection import misfit, vault_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Log
+from mnemic.kernel.values import Value
 
 Arrays = Mapping[str, NDArray[Any]]
 

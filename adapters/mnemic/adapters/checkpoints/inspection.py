@@ -13,9 +13,9 @@ from mnemic.adapters.checkpoints.files import version_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Vault
 from mnemic.adapters.codec.vocabulary import vocabulary
 from mnemic.kernel import results
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.ports import Log
+from mnemic.kernel.values import Value
 from mnemic.projections.state.state import FOLD_VERSION
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from mnemic.adapters.checkpoints import array_file
 from mnemic.adapters.checkpoints.array_file import DTYPES, STRETCH, Contents, Part, Torn
 from mnemic.adapters.checkpoints.file_locks import MAPS, opened_to_map
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 MAGIC = b"mnemicKP"
 FORMAT = 2

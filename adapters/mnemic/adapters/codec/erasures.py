@@ -17,8 +17,8 @@ from mnemic.adapters.codec.codec import Codec
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Log, PayloadRow, Record
+from mnemic.kernel.values import Value
 
 ERASING = (happened.BlockErased, happened.SpaceErased, happened.LossAccepted)
 """Events that explain why payloads are missing."""

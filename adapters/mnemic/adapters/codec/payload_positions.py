@@ -16,7 +16,7 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.model.texts import Erased, Payload
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 Visit = Callable[[Any, type[Payload]], Any]
 """Takes the value at a position and the class of payload that belongs there."""

@@ -30,7 +30,7 @@ from typing import Any
 from attrs import Factory, field, frozen
 
 from mnemic.kernel import events
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from mnemic.adapters.extras import pip_install
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.events import EmbedderIdentity
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 DIMENSION: Final = 384
 TOKENS_MAX: Final = 256

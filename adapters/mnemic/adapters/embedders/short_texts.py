@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 LENGTH_MAX: Final = 128
 """In characters; the time grows with their square."""

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from attrs import field, frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)

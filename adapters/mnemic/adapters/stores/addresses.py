@@ -16,7 +16,7 @@ from attrs import field, frozen
 
 from mnemic.kernel.errors import NotAStore
 from mnemic.kernel.late import late_pattern
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 Address: TypeAlias = str | Path
 """How a host names a store that is not open yet: see ``open_store``."""

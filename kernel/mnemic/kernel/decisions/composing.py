@@ -31,7 +31,6 @@ from mnemic.kernel.model.texts import (
     MemberText,
     Remark,
 )
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
@@ -42,6 +41,7 @@ from mnemic.kernel.validation import (
     checked_name,
     unit_interval,
 )
+from mnemic.kernel.values import Value
 
 MEMBERS_MAX = 200
 ID_LENGTH_MAX = 64

@@ -21,12 +21,12 @@ from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EdgeDisconnected
 from mnemic.kernel.model.blocks import ARCHIVED, QUARANTINED, BlockFacts
 from mnemic.kernel.model.edges import EdgeFacts, PendingFacts
 from mnemic.kernel.model.texts import Remark
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import EdgeReading, Reading
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import check_visible
+from mnemic.kernel.values import Value
 
 IF_EXISTS = ("reinforce", "update", "skip", "error")
 RELATION_LENGTH_MAX = 100

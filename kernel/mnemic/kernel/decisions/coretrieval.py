@@ -24,9 +24,9 @@ from mnemic.kernel.events import Pair
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.model.identity import pair as pair_of_ids
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True)

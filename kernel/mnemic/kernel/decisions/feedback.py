@@ -15,12 +15,12 @@ from mnemic.kernel.events import Link, OutcomeRecorded, Pair, Penalty, RefusedBl
 from mnemic.kernel.model.blocks import ACTIVE, INBOX, BlockFacts
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import CompositionId, DecisionId
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano, product
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scoring.decay import penalised
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import check_visible
+from mnemic.kernel.values import Value
 
 SOURCE_LENGTH_MAX = 200
 ID_LENGTH_MAX = 64

@@ -40,7 +40,6 @@ from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import BlockText, Erased
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.roles import checked_role, with_role
 from mnemic.kernel.scope import checked_key, checked_scope, scoped, with_key
@@ -53,6 +52,7 @@ from mnemic.kernel.validation import (
     checked_tags,
     unit_interval,
 )
+from mnemic.kernel.values import Value
 
 UNDATED = "unknown"
 """Value of created_at for an unknown age; without created_at the time is now."""

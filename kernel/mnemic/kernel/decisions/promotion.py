@@ -28,13 +28,13 @@ from mnemic.kernel.events import (
 )
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.texts import AnalysisText, Embedding
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector, pack
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.ports import Analysis
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scoring.decay import tier_rate
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True, eq=False)

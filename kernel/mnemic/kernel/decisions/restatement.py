@@ -22,7 +22,6 @@ from mnemic.kernel.late import late_pattern
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import Erased
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import cosines_among
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import CONSTITUTIONAL
@@ -34,6 +33,7 @@ from mnemic.kernel.statements import (
     extends,
     same,
 )
+from mnemic.kernel.values import Value
 
 SUPERSEDING: Final = ("same", "extends")
 """Relations that supersede, the stronger first."""

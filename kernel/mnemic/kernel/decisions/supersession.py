@@ -29,11 +29,11 @@ from mnemic.kernel.events import (
 from mnemic.kernel.model.blocks import ARCHIVED, BlockFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scope import key_of, scope_of
 from mnemic.kernel.scoring.decay import tier_rate
+from mnemic.kernel.values import Value
 
 _HANDED_OVER = ("agent", "outcome")
 """Origins of the edges that move; edges of other origins depend on the old text."""

@@ -14,7 +14,7 @@ from mnemic.kernel.model.texts import (
     Erased,
     Remark,
 )
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True)

@@ -12,8 +12,8 @@ from mnemic.kernel.model.identity import (
     PolicyId,
 )
 from mnemic.kernel.model.texts import Embedding, Erased, Question
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.values import Value
 
 SIGNALS = (
     "relevance",

@@ -30,7 +30,7 @@ from mnemic.kernel.events.space import (
 )
 from mnemic.kernel.events.upkeep import Curated, Reverted
 from mnemic.kernel.model.identity import CommandId, SessionId
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 Event = (
     SpaceOpened

@@ -12,7 +12,7 @@ from mnemic.kernel.model.texts import (
     MemberText,
     Remark,
 )
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True)

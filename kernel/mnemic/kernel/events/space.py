@@ -6,7 +6,7 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import PolicyId, SessionId, digest
 from mnemic.kernel.model.texts import Erased, Salt
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True)

@@ -7,7 +7,7 @@ from attrs import frozen
 from mnemic.kernel.events.edges import Pair
 from mnemic.kernel.model.identity import BlockId, PolicyId
 from mnemic.kernel.model.texts import Erased, Remark
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True)

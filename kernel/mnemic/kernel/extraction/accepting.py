@@ -49,12 +49,12 @@ from mnemic.kernel.extraction.grounding import Evidence, Spot, Ungrounded, may_r
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX, BlockFacts
 from mnemic.kernel.model.identity import SCOPE_KEYS, BlockId
 from mnemic.kernel.model.texts import BlockText, Erased
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.ports.extractors import Fact, Message, Span
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.roles import ROLE_KEY, role_of
 from mnemic.kernel.timestamps import Instant, iso
+from mnemic.kernel.values import Value
 
 FACT: Final = "fact"
 """The category of blocks that hold an extracted fact."""

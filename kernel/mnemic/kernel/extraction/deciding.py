@@ -25,10 +25,10 @@ from mnemic.kernel.events import (
 from mnemic.kernel.extraction.accepting import Acceptance, Call, message_of, number_of
 from mnemic.kernel.extraction.grounding import Evidence, Spot, Ungrounded
 from mnemic.kernel.model.texts import AnswerText, Erased, Remark
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports.extractors import Extract, Fact
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.values import Value
 
 FACTS_MAX: Final = 200
 """Facts of one answer; an answer with more is refused as a whole."""

@@ -21,10 +21,10 @@ from typing import Final
 
 from attrs import Factory, field, frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.months import MONTHS
 from mnemic.kernel.ports.extractors import RELATIONS, Fact, Message
 from mnemic.kernel.statements import Statement, Wording
+from mnemic.kernel.values import Value
 
 FACT_LENGTH_MAX: Final = 1000
 """Characters of a fact; a longer text is no single fact."""

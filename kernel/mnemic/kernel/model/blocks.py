@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.periods import ALWAYS, Period
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.values import Value
 
 Ints = NDArray[np.int64]
 

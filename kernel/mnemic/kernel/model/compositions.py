@@ -10,7 +10,7 @@ from typing import Final
 from attrs import frozen
 
 from mnemic.kernel.model.identity import CompositionId
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 ROLES: Final = ("primary", "supporting", "contradicting", "superseded", "related")
 """Roles that a block can have in a composition."""

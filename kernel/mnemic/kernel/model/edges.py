@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 Ints = NDArray[np.int64]
 

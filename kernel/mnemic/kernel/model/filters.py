@@ -11,8 +11,8 @@ from attrs import define, frozen
 
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.identity import SCOPE_KEYS
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.timestamps import instant, iso
+from mnemic.kernel.values import Value
 
 WORDS = ("tags", "category", "author", "thread", "key", "zone")
 TIMES = ("since", "until", "valid_at")

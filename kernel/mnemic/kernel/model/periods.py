@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 HOLDS, ENDED, LATER = "holds", "ended", "later"
 VALIDITIES: Final = (HOLDS, ENDED, LATER)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True)

@@ -9,9 +9,9 @@ from attrs import field, frozen
 
 from mnemic.kernel.errors import PolicyRefused
 from mnemic.kernel.events import SIGNALS
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import nano, share
 from mnemic.kernel.policy.ranges import count, one_of, sums_to_one, unit, word, words
+from mnemic.kernel.values import Value
 
 CONSTITUTIONAL = "self/constitutional"
 

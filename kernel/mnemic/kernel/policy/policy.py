@@ -14,7 +14,6 @@ from mnemic.kernel.errors import FrameUnknown, PolicyRefused
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.filters import unknown_keys
 from mnemic.kernel.model.identity import PolicyId
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy.frames import FRAMES, Frame, frames_of
 from mnemic.kernel.policy.legacy import LEGACY
@@ -40,6 +39,7 @@ from mnemic.kernel.policy.zones import (
     ZONES_UNATTRIBUTED,
     influenced_signals,
 )
+from mnemic.kernel.values import Value
 
 HOURS = within(1e-6, 1e6)
 """Upper limit of hours, so that whole microseconds fit into 64 bits."""

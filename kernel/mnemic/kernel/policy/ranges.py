@@ -15,7 +15,7 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.errors import PolicyRefused
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 Validator: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 

@@ -14,9 +14,9 @@ from attrs import field, frozen
 
 from mnemic.kernel.errors import FieldRefused, PolicyRefused
 from mnemic.kernel.model.filters import Where
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_DAY, MICROS_PER_HOUR
 from mnemic.kernel.policy.ranges import count, one_of, or_none, within, word
+from mnemic.kernel.values import Value
 
 PER = ("space", "user", "agent", "run", "thread", "author", "category", "zone")
 """What the most blocks of a rule may be counted per."""

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 RELATIONS = ("same", "updates", "contradicts", "unrelated")
 """How a fact may relate to an existing block."""

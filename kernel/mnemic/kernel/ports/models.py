@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 
 class Embedder(Protocol):

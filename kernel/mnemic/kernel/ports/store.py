@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 GENESIS_DIGEST = bytes(32)
 """Digest that the first record of a log names as its predecessor."""

@@ -11,9 +11,9 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.html_tables import paragraph, table_of_fields, table_of_rows
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.rendering import on_one_line, quoting
+from mnemic.kernel.values import Value
 
 NAMED_MAX: Final = 5
 """Of each kind, such as pairs of blocks, that a summary or a message names."""

@@ -20,10 +20,10 @@ from typing import Final
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.statements.same import Text, extends, parsed, same
 from mnemic.kernel.statements.statement import Statement, words_of
 from mnemic.kernel.statements.vocabulary import FILLERS, NEGATORS, OPPOSITES, STATES
+from mnemic.kernel.values import Value
 
 PHRASE_MAX: Final = 3
 """Number of words of a value."""

@@ -14,7 +14,6 @@ from typing import Final, TypeAlias
 from attrs import frozen
 
 from mnemic.kernel.late import late_pattern
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.statements.vocabulary import (
     AFTER_IS,
     ARTICLE_COUNTS,
@@ -27,6 +26,7 @@ from mnemic.kernel.statements.vocabulary import (
     SPELLINGS,
     UNITS,
 )
+from mnemic.kernel.values import Value
 
 Replaced: TypeAlias = tuple[tuple[str, ...], int] | None
 """The new words, and how many old ones they replace."""

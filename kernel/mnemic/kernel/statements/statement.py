@@ -10,10 +10,10 @@ from typing import Final, TypeAlias
 from attrs import frozen
 
 from mnemic.kernel.late import late_pattern
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.statements.characters import passages, plain
 from mnemic.kernel.statements.spelling import respelled
 from mnemic.kernel.statements.vocabulary import ABBREVIATIONS, BEFORE_ORDINAL, CASE_DECIDES
+from mnemic.kernel.values import Value
 
 Token: TypeAlias = str
 """A word in its one spelling, or a punctuation mark inside a sentence. Never white space."""

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.decisions.supersession import inherited
 from mnemic.kernel.model.blocks import ARCHIVED, INBOX
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.kernel.passages import passages
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.kernel.values import Value
 from mnemic.projections.blocks.catalogue import NO_TAGS, REASONS, Catalogue
 from mnemic.projections.blocks.threads import NOBODY, NONE, SITTING_GAP_US, STEPS
 from mnemic.projections.lexical import erasing as lexicons

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.events import FactsExtracted, Recorded
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.ledger.event_codec import EventCodec
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, within
 from mnemic.projections.storage.growable_array import GrowableArray

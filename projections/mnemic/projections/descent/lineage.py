@@ -35,7 +35,7 @@ from mnemic.kernel.model.identity import (
     pair,
     short,
 )
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.descent.selection import Selection
 
 Key = tuple[str, str]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import BlockLearned, BlockRestated, Recorded
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.timestamps import instant, iso
+from mnemic.kernel.values import Value
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import find
 

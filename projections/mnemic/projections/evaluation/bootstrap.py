@@ -16,7 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 RESAMPLINGS: Final = 1000
 TAIL: Final = 25

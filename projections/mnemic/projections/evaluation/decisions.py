@@ -10,8 +10,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.values import Value
 from mnemic.projections.blocks.outcomes import NO_DECISION
 from mnemic.projections.evaluation.relevance_judgments import TakenBack
 from mnemic.projections.view import View

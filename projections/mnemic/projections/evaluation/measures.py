@@ -22,13 +22,13 @@ from typing import Final
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import (
     NANO,
     ln,
     nano,
     share,
 )
+from mnemic.kernel.values import Value
 
 HIT: Final = NANO // 2
 """A gain above which a block counts as a hit."""

@@ -18,8 +18,8 @@ from typing import Final
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import exp, ln
+from mnemic.kernel.values import Value
 
 PULL: Final = 4.0
 """Weight of the penalty ``PULL / 2 * ((slope - 1)**2 + shift**2)``, in nats: a few judgments

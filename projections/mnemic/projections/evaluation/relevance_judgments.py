@@ -23,8 +23,8 @@ from attrs import frozen
 
 from mnemic.kernel.events import CompositionLabelled, OutcomeRecorded, Recorded, Reverted
 from mnemic.kernel.model.identity import BlockId, decision_version
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, share
+from mnemic.kernel.values import Value
 from mnemic.projections.frontier.outcomes import CLOSED, DUPLICATE, SUCCESS
 from mnemic.projections.view import View
 

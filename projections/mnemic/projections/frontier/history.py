@@ -21,7 +21,6 @@ from itertools import combinations
 
 from attrs import define, field, frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import (
     NANO,
     decayed,
@@ -31,6 +30,7 @@ from mnemic.kernel.numeric.arithmetic import (
     share,
 )
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.values import Value
 from mnemic.projections.frontier.outcomes import ADJUSTMENTS
 from mnemic.projections.ledger.ledger import Composed, Labelled
 from mnemic.projections.view import View

@@ -34,13 +34,13 @@ from typing import Final
 from attrs import Factory, define, frozen
 
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import (
     NANO,
     nano,
     product,
     share,
 )
+from mnemic.kernel.values import Value
 from mnemic.projections.frontier import pairs, zones
 from mnemic.projections.frontier.pairs import Field, Mask
 from mnemic.projections.frontier.zones import Weakest

@@ -31,9 +31,9 @@ from attrs import frozen
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, product
 from mnemic.kernel.scoring.signals import jaccard
+from mnemic.kernel.values import Value
 from mnemic.projections.lexical import analysis
 from mnemic.projections.view import View
 

@@ -16,8 +16,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, product_each
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.retention import retrievability
 from mnemic.projections.view import View
 

@@ -30,7 +30,7 @@ from mnemic.kernel.events import (
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.identity import CompositionId
 from mnemic.kernel.model.texts import ERASED
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.ledger.event_codec import EventCodec
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,

@@ -13,7 +13,7 @@ from typing import Final
 from attrs import field, frozen
 
 from mnemic.kernel.model.texts import CompositionText, MemberText
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.frontier.outcomes import CLOSED_DOORS, DUPLICATE, NEEDS_POC
 from mnemic.projections.frontier.terms import passes
 from mnemic.projections.ledger.ledger import Composed

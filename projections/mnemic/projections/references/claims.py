@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.references import quantities
 from mnemic.projections.references.negation import rejection
 from mnemic.projections.references.quantities import Quantity

@@ -19,8 +19,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import share
+from mnemic.kernel.values import Value
 from mnemic.projections.references.claims import Claim, Statement, statement
 from mnemic.projections.references.quantities import CALENDAR, Quantity, pairs
 from mnemic.projections.references.relations import Slot

@@ -20,8 +20,8 @@ from typing import Final, TypeAlias
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, share
+from mnemic.kernel.values import Value
 from mnemic.projections.references.claims import statement
 from mnemic.projections.references.contradiction import Clash, contradiction, overlap
 from mnemic.projections.references.evidence import Evidence

@@ -21,9 +21,9 @@ from attrs import frozen
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano, share, weighted
 from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.kernel.values import Value
 from mnemic.projections.references.claims import Statement, statement
 from mnemic.projections.references.stems import Terms
 from mnemic.projections.references.trust import trust

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.references.vocabulary import STOP, VERBS
 
 CALENDAR: Final = frozenset({"weekday", "date", "month", "year", "clock"})

@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.references.stems import (
     BREAKS,
     COPULAS,

@@ -20,9 +20,9 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.statements import same
+from mnemic.kernel.values import Value
 from mnemic.projections.references.disputes import (
     TRUST_MIN,
     Conflict,

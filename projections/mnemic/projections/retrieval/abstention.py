@@ -11,9 +11,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring.probability import answerable, log_odds, verdict
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.ranking import Ranking
 from mnemic.projections.retrieval.recipes import Recipe
 

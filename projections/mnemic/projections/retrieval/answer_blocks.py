@@ -9,10 +9,10 @@ from typing import Any, Final, Self
 from attrs import fields, frozen
 
 from mnemic.kernel.events import SIGNALS, AnswerRow
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, product
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.results import Contribution, ScoredBlock
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.lines import Shown, shown
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.view import View

@@ -23,9 +23,9 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.model import vectors
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.values import Value
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.view import View
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import SessionId
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.policy import OWN, Frame
 from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.kernel.values import Value
 from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
 from mnemic.projections.view.filtering import Sieve, conditions

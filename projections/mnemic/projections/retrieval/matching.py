@@ -27,7 +27,6 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import (
     NANO,
@@ -36,6 +35,7 @@ from mnemic.kernel.numeric.arithmetic import (
     product_each,
     weighted_each,
 )
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.filters import Eligibility, eligible
 from mnemic.projections.retrieval.recipes import plain
 from mnemic.projections.view import View

@@ -19,7 +19,6 @@ from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.tokens import EstimatedTokens
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter
@@ -34,6 +33,7 @@ from mnemic.kernel.results import (
 from mnemic.kernel.scoring.probability import NO
 from mnemic.kernel.statements import relation
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.abstention import (
     HEADINGS,
     NOTHING,
@@ -82,7 +82,7 @@ class Limits(Value):
     frame_budget: int = 0
     """Applies without a ``token_budget``."""
     is_aggregate: bool = False
-    """Whether many texts answer the question together (``mnemic.kernel.aggregates``)."""
+    """Whether many texts answer the question together (``mnemic.kernel.questions.aggregates``)."""
     heading: str = HEADINGS[""]
     """First line of the text."""
     explored: Exploration | None = None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from attrs import field, frozen
 
 from mnemic.kernel.model.tokens import EstimatedTokens
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import TokenCounter
+from mnemic.kernel.values import Value
 
 if TYPE_CHECKING:
     from mnemic.projections.retrieval.recipes import Recipe

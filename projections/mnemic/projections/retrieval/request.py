@@ -8,18 +8,18 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.decisions.recalling import DRAW, drawn
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import Exploration
 from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import SessionId
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Frame
+from mnemic.kernel.questions.aggregates import aggregate
 from mnemic.kernel.scope import scoped
 from mnemic.kernel.validation import checked_name
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.filters import Eligibility

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import pair as pair_of_ids
 from mnemic.kernel.model.texts import BlockText, placeholder
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO, nano, share
 from mnemic.kernel.results import SuggestedConnection, unit
 from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.kernel.values import Value
 from mnemic.projections.graph.graph import key
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import origin_of

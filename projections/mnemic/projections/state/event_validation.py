@@ -12,8 +12,8 @@ from attrs import frozen
 
 from mnemic.kernel.errors import Refused, StoreTooNew
 from mnemic.kernel.events import Event, PolicyAdopted, Recorded, Reverted
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.values import Value
 from mnemic.projections.state.apply import apply
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State

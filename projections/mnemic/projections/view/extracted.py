@@ -9,7 +9,7 @@ from attrs import frozen
 from mnemic.kernel.events import ExtractedFact
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.texts import Erased
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 from mnemic.projections.blocks.extractions import Extraction
 from mnemic.projections.view.block_view import BlockView
 

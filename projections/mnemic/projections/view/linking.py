@@ -22,7 +22,6 @@ from attrs import field, frozen
 from attrs.validators import and_, ge, gt, le
 from numpy.typing import NDArray
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric import arithmetic
 from mnemic.kernel.numeric.arithmetic import (
@@ -32,6 +31,7 @@ from mnemic.kernel.numeric.arithmetic import (
     nano,
 )
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.values import Value
 from mnemic.projections.storage.order import Ids, ranked, ranked_within
 from mnemic.projections.vectors.nearby_pairs import Neighbourhood
 

@@ -9,8 +9,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.values import Value
 
 
 @frozen

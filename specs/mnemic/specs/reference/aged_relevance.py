@@ -12,11 +12,11 @@ from itertools import chain, pairwise
 from math import floor
 from unicodedata import normalize
 
-from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.numeric.arithmetic import NANO, exp, ln, nano
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.pronouns import LANGUAGES
+from mnemic.kernel.questions.aggregates import aggregate
+from mnemic.kernel.questions.pronouns import LANGUAGES
 from mnemic.kernel.roles import role_named
 from mnemic.specs.reference import dates, scoring
 from mnemic.specs.reference.fold import PlainState

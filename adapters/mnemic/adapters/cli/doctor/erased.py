@@ -22,8 +22,8 @@ from attrs import frozen
 from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.cli.doctor.store_files import is_store, megabytes
 from mnemic.kernel.errors import BackupDamaged, MnemicError
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.results import plural
+from mnemic.kernel.values import Value
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory

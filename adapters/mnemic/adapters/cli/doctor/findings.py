@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 from attrs import frozen
 
 from mnemic.kernel.errors import MnemicError
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.results import Result, plural
+from mnemic.kernel.values import Value
 
 State: TypeAlias = Literal["ok", "warning", "problem"]
 

@@ -22,8 +22,8 @@ from mnemic.adapters.cli.invocation.options import MemoryOptions, RetrieverName
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import Address
 from mnemic.adapters.tokens import CounterName
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.rendering import escaped, json_escaped
+from mnemic.kernel.values import Value
 from mnemic.kernel.visible import HIDDEN
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from attrs import frozen
 
 from mnemic.kernel.errors import Conflict, Corrupt, LogCorrupt, MnemicError, Refused, Unavailable
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 
 class Exit(IntEnum):

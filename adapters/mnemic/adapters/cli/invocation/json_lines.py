@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from mnemic.adapters.cli.invocation.context import STANDARD_INPUT
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 
 @frozen

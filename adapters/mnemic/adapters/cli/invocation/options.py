@@ -11,7 +11,7 @@ from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import Address, told
 from mnemic.adapters.tokens import CounterName
 from mnemic.kernel.errors import StoreFailed
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 SPACE = "default"
 """The default space."""

@@ -12,9 +12,9 @@ from mnemic.adapters.inprocess.engine.commands import Command, Decide, Outcome
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import Recorded, SessionStarted
 from mnemic.kernel.model.identity import SessionId
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.values import Value
 
 RECORDS_MAX = 4096
 """Records after which a group takes no more commands."""

@@ -11,9 +11,9 @@ from attrs import frozen
 
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import Event
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.values import Value
 from mnemic.projections.view import View
 
 Progress = Callable[[int, int], None]

@@ -31,8 +31,8 @@ from mnemic.kernel.extraction.deciding import decide_extraction
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.identity import SCOPE_KEYS, BlockId
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Extract, Extractor, KnownBlock, Message
+from mnemic.kernel.values import Value
 from mnemic.projections.view import View, as_of
 from mnemic.projections.view.extracted import read_by
 

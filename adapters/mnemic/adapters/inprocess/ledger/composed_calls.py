@@ -14,8 +14,8 @@ from attrs import frozen
 
 from mnemic.adapters.inprocess.ledger import composed_records as records
 from mnemic.kernel.errors import ComposedGraphRefused
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.results import Composition
+from mnemic.kernel.values import Value
 from mnemic.projections.frontier.queue import MODES, PAIR, TAGS_MAX, frontier
 from mnemic.projections.listing import compositions, lanes
 from mnemic.projections.view import View

@@ -24,12 +24,12 @@ from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EmbedderIdentity, 
 from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.model.texts import Erased
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import ConnectByQueryResult, ConnectResult, Origin, unit
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval import matching
 from mnemic.projections.retrieval.filters import Eligibility
 from mnemic.projections.retrieval.matching import Match, best_match

@@ -12,10 +12,10 @@ from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import Passage
 from mnemic.kernel.results import DeepReference
+from mnemic.kernel.values import Value
 from mnemic.projections.references import conclusion, evidence, scoring
 from mnemic.projections.references.disputes import Pair, Verdicts, suspects
 from mnemic.projections.references.evidence import Evidence, Gathered, depth_of

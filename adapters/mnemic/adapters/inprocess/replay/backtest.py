@@ -21,9 +21,9 @@ from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.replay.reevaluation import Decision, Rerun
 from mnemic.kernel.events import Answer, Recorded, Reverted
 from mnemic.kernel.model.identity import DecisionId, SessionId
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.values import Value
 from mnemic.projections.evaluation.measures import Measured, measure
 from mnemic.projections.evaluation.relevance_judgments import (
     Evidence,

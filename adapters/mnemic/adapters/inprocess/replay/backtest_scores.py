@@ -10,7 +10,6 @@ from attrs import frozen
 
 from mnemic.adapters.inprocess.replay.backtest import Case, Plan, Trial
 from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO
 from mnemic.kernel.results import (
     RECORDED,
@@ -21,6 +20,7 @@ from mnemic.kernel.results import (
     Window,
     unit,
 )
+from mnemic.kernel.values import Value
 from mnemic.projections.evaluation.bootstrap import Interval, intervals
 from mnemic.projections.evaluation.measures import Measure, self_normalised
 from mnemic.projections.evaluation.warnings import caveats

@@ -21,10 +21,10 @@ from mnemic.adapters.inprocess.replay import backtest, reevaluation
 from mnemic.adapters.inprocess.replay.reevaluation import Decision
 from mnemic.kernel.errors import TooFewOutcomes
 from mnemic.kernel.events import SIGNALS
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT, LOGIT, PROBABILITY_WEIGHTS, Policy
 from mnemic.kernel.scoring.probability import PARTS, log_odds
+from mnemic.kernel.values import Value
 from mnemic.projections.evaluation import platt
 from mnemic.projections.evaluation.platt import Scaling
 from mnemic.projections.evaluation.relevance_judgments import RelevanceJudgments

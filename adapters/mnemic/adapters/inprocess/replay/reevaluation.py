@@ -22,9 +22,9 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.errors import FrameUnknown, RecipeRetired
 from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.values import Value
 from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import packing, recorded_recalls
 from mnemic.projections.retrieval.abstention import Judgment

@@ -23,10 +23,10 @@ from mnemic.kernel.errors import DecisionSealed, EmbedderMismatch, FieldRefused,
 from mnemic.kernel.events import SIGNALS, AnswerRow
 from mnemic.kernel.model.identity import BlockId, DecisionId
 from mnemic.kernel.model.texts import BlockText, placeholder
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Contribution, Move, RecallResult, Shift, WhatIf, unit
+from mnemic.kernel.values import Value
 from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import answer_blocks, packing, recorded_recalls
 from mnemic.projections.retrieval import request as recall_request

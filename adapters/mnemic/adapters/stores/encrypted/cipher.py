@@ -26,8 +26,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from mnemic.adapters.codec.sealing import LOCKED, itself
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import PayloadRow
+from mnemic.kernel.values import Value
 
 SECRET_BYTES: Final = 32
 """Size of an AES-256 key."""

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.stores.encrypted.keyfile import KeyFile
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 IS_DESTROYED = """EXISTS (
     SELECT 1 FROM doomed JOIN erasures ON erasures.id = doomed.erasure

@@ -36,7 +36,7 @@ from mnemic.adapters.stores.encrypted.erasures import (
     Erasures,
 )
 from mnemic.kernel.errors import KeysMissing
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 _KEYS_OF = """SELECT owner, name, secret FROM keys JOIN secrets USING (id)
     WHERE space = :space AND NOT EXISTS (SELECT 1 FROM doomed WHERE doomed.key = keys.id)

@@ -19,8 +19,8 @@ from mnemic.adapters.stores.encrypted.unrecorded import records_after
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import replaced
 from mnemic.kernel.errors import LogCorrupt
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head, Log, LogCapabilities, PayloadRow, Record
+from mnemic.kernel.values import Value
 
 
 @frozen

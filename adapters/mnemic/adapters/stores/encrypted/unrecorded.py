@@ -24,8 +24,8 @@ from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.adapters.transfer.copies.copying import CopyContext, behind
 from mnemic.kernel.events import BlockErased, Event, SpaceErased
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head, Log, Record
+from mnemic.kernel.values import Value
 
 if TYPE_CHECKING:
     from mnemic.adapters.stores.encrypted.erasing import Eraser

@@ -9,8 +9,8 @@ from eventsourcing.persistence import StoredEvent
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.kernel.errors import FieldRefused, HistoryReplaced, VersionConflict
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True)

@@ -25,8 +25,8 @@ from attrs import frozen
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.kernel.errors import HistoryReplaced, MnemicError, SpaceExists, VersionConflict
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head, Log, StagingStore, Store
+from mnemic.kernel.values import Value
 
 if TYPE_CHECKING:
     from mnemic.adapters.stores.logs.recorded_log import RecordedLog

@@ -16,9 +16,9 @@ from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.sqlite.recorder import SpaceRecorder
 from mnemic.adapters.stores.sqlite.watermark import DurabilityWatermark, Watermarks
 from mnemic.kernel.errors import LogCorrupt
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head
 from mnemic.kernel.results import plural
+from mnemic.kernel.values import Value
 
 MAY_BE = "its write-ahead log was damaged, or an older copy has replaced it"
 

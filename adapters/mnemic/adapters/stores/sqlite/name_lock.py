@@ -33,7 +33,7 @@ from attrs import define, frozen
 
 from mnemic.adapters.system import forks
 from mnemic.kernel.errors import StoreFailed, StoreHasTwoNames
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 LINKED_S: Final = 0.5
 """How long a second link may exist: a finished copy has two names until the first is removed."""

@@ -34,8 +34,8 @@ from mnemic.adapters.stores.logs.write_lock import lock_file
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.system import forks
 from mnemic.adapters.system.folders import BINARY, NO_LINK, made_like
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Head
+from mnemic.kernel.values import Value
 
 SLOT_BYTES: Final = 128
 """Divides a disk's sector and a page, so that no slot spans two of them."""

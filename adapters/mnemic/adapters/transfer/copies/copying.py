@@ -16,8 +16,8 @@ from mnemic.kernel.events import (
     SpaceErased,
 )
 from mnemic.kernel.model.identity import BlockId, CommandId
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Record
+from mnemic.kernel.values import Value
 
 
 @frozen(kw_only=True)

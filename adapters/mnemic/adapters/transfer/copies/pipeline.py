@@ -18,8 +18,8 @@ from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.stores.logs import chain
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+from mnemic.kernel.values import Value
 
 Progress = Callable[[int, int], None]
 """Called with the number of events done and the total."""

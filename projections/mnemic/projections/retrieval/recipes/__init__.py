@@ -13,9 +13,9 @@ from typing import Final, Protocol
 from attrs import frozen
 
 from mnemic.kernel.errors import RecipeRetired
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recipes import aged_context, context, plain
 from mnemic.projections.retrieval.recipes.match import Ints, Match

@@ -16,8 +16,8 @@ It differs from ``recall-2`` (``context``) in these parts:
              so that age decides between matches of about equal strength and never buries a better
              one: outside the curve any weight does.
 ``asker``    1 for what the asker said, where the question is in the first person, and for
-             what the other side said, where it is in the second person alone (``kernel.pronouns``);
-             not where the question asks for a summary (``kernel.aggregates``).
+             what the other side said, where it is in the second person alone
+             (``kernel.questions.pronouns``); not where the question asks for a summary (``kernel.questions.aggregates``).
              The asker is known by name, else it is the role ``user``; names of roles are
              not names of authors. Its weight is added to the strength too.
 ``phrase``   Share of the pairs of neighbouring terms in the question that are neighbours in the

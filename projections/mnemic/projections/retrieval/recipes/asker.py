@@ -6,10 +6,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.aggregates import aggregate
-from mnemic.kernel.model.values import Value
-from mnemic.kernel.pronouns import person
+from mnemic.kernel.questions.aggregates import aggregate
+from mnemic.kernel.questions.pronouns import person
 from mnemic.kernel.roles import COUNTERPARTS, ROLES, role_named
+from mnemic.kernel.values import Value
 from mnemic.projections.blocks.threads import NOBODY, Threads
 
 Ints = NDArray[np.int64]

@@ -24,9 +24,9 @@ from typing import Final
 import numpy as np
 from attrs import evolve, frozen
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recipes import pruning
 from mnemic.projections.retrieval.recipes.match import Curve, Grade, Ints, Match, nth_best

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import exp_each, nano_each
+from mnemic.kernel.values import Value
 from mnemic.projections.storage.order import best_of
 from mnemic.projections.storage.sorted_arrays import among, places
 from mnemic.projections.view import View

@@ -16,8 +16,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.model.values import Value
 from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.recipes.match import Ints
 from mnemic.projections.retrieval.recipes.question import Asked, weights
 from mnemic.projections.vectors.index import ROUGH

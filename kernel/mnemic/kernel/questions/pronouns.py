@@ -19,7 +19,7 @@ from typing import Final, Literal
 from attrs import frozen
 
 from mnemic.kernel.late import late_pattern
-from mnemic.kernel.model.values import Value
+from mnemic.kernel.values import Value
 
 Person = Literal["first", "second"]
 

@@ -3,7 +3,7 @@
 "Summarise my project" asks for an overview, "list all the books I read" and "how many did I read?"
 for every instance. One best text answers neither, so such questions get more blocks
 (``Policy.top_k_aggregate``). A summary covers what both sides said, so its "my" refers to neither
-of them in particular (``mnemic.kernel.pronouns``).
+of them in particular (``mnemic.kernel.questions.pronouns``).
 
 The language of a question is that of its pronouns; where several are equally likely, it is any of
 them. A table for each is needed: *résumé* is a summary in French and not in English. Phrases are
@@ -20,8 +20,8 @@ from typing import Final, Literal
 from attrs import frozen
 
 from mnemic.kernel.late import late_pattern
-from mnemic.kernel.model.values import Value
-from mnemic.kernel.pronouns import languages_of
+from mnemic.kernel.questions.pronouns import languages_of
+from mnemic.kernel.values import Value
 
 Aggregate = Literal["summary", "list"]
 
@@ -79,7 +79,7 @@ PHRASES: Final = {
         listing="hoeveel, hoe vaak, lijst, alle, elke, elk, in totaal, op volgorde, volgorde",
     ),
 }
-"""By the codes of ``mnemic.kernel.pronouns.LANGUAGES``."""
+"""By the codes of ``mnemic.kernel.questions.pronouns.LANGUAGES``."""
 
 _UNSPACED_SUMMARY: Final = late_pattern("总结|總結|概述|概括|摘要|概要|要約|まとめ")
 _UNSPACED_LIST: Final = late_pattern(
