@@ -29,23 +29,17 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     """
     graph, ids, columns = view.state.graph, view.state.catalogue.ids, view.columns
     count = view.policy.expansions
-    pairs = graph.incident.touching(columns.numbers[seeds[:-1]])
-    pairs = pairs[edges.exist(view, pairs)]
-    one = columns.of_numbers(graph.low[pairs])
-    other = columns.of_numbers(graph.high[pairs])
-    from_one = seeds[one]
-    reached = np.where(from_one, other, one)
-    # A pair of two seeds occurs twice, and leads nowhere.
-    leading = np.flatnonzero((from_one != seeds[other]) & pool[reached])
-    pairs, reached = pairs[leading], reached[leading]
-    follows = view.edge_rows.column("relation", pairs) != graph.relations.known("contradicts")
-    if not follows.all():
-        leading, pairs, reached = leading[follows], pairs[follows], reached[follows]
-    if not count or not len(pairs):
-        return reached[:0], {}
-    one, other = one[leading], other[leading]
-    seed = np.where(from_one[leading], one, other)
-    weight = _effective(view, pairs, one, other)
+    seed = np.flatnonzero(seeds[:-1])
+    numbers = columns.numbers[seed]
+    pairs, owners = graph.incident.around(numbers)
+    reached = columns.of_numbers(graph.low[pairs] + graph.high[pairs] - numbers[owners])
+    # A pair of two seeds leads nowhere.
+    leading = np.flatnonzero((pool & ~seeds)[reached])
+    leading = leading[_followed(view, pairs[leading])]
+    if not count or not len(leading):
+        return leading[:0], {}
+    reached, seed = reached[leading], seed[owners[leading]]
+    weight = _effective(view, pairs[leading], seed, reached)
     strongest = np.full(columns.count, -1, dtype=np.int64)
     np.maximum.at(strongest, reached, weight)
     found = np.flatnonzero(strongest >= 0)
@@ -60,6 +54,15 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
         if known is None or ids[by] < ids[known]:
             through[number] = by
     return found, through
+
+
+def _followed(view: View, pairs: Ints) -> Bools:
+    """Return which of *pairs* have an edge that is followed."""
+    follows = edges.exist(view, pairs)
+    contradicts = view.state.graph.relations.known("contradicts")
+    if contradicts >= 0:
+        follows[follows] = view.edge_rows.column("relation", pairs[follows]) != contradicts
+    return follows
 
 
 def _effective(view: View, pairs: Ints, one: Ints, other: Ints) -> Ints:

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import exp_each, nano_each
-from mnemic.projections.storage.order import best_of
+from mnemic.projections.storage.order import best_of, kth_greatest
 from mnemic.projections.storage.sorted_arrays import among, places
 from mnemic.projections.view import View
 from mnemic.projections.view.active_columns import ActiveColumns, At
@@ -124,5 +124,4 @@ def nth_best(values: Ints, rank: int, floor: int) -> int:
     """
     if not 0 < rank <= len(values):
         return floor
-    place = len(values) - rank
-    return max(floor, int(np.partition(values, place)[place]))
+    return max(floor, kth_greatest(values, rank))

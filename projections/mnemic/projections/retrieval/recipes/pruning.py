@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.retrieval.recipes.match import Ints
 from mnemic.projections.retrieval.recipes.question import Asked, weights
+from mnemic.projections.storage.order import reached_by
 from mnemic.projections.vectors.index import ROUGH
 
 Floats = NDArray[np.float32]
@@ -29,9 +30,6 @@ SLACK: Final = 2
 """Multiple of the requested number that is scored, since corrections remove some again."""
 WIDER: Final = 4
 """The same multiple for a retry, if that was not enough."""
-
-FOLD: Final = 32
-"""Number of values of which one is compared with others."""
 
 
 @frozen(kw_only=True)
@@ -141,7 +139,7 @@ def _fractions(nanos: Ints) -> Floats:
 
 def _strongest(rough: Floats, count: int) -> tuple[Ints, int]:
     """Return positions of the *count* roughly strongest blocks, and the maximum of the others."""
-    few = np.flatnonzero(rough >= _low(rough, count))
+    few = np.flatnonzero(rough >= reached_by(rough, count))
     values = rough[few]
     kth = len(values) - count
     least = np.partition(values, kth)[kth]
@@ -152,7 +150,7 @@ def _best(rough: Floats, count: int) -> Ints:
     """Return the positions of all that may be among the *count* greatest values above 0."""
     if not count:
         return np.arange(0)
-    low = _low(rough, count) - 2 * ERROR if count < len(rough) else 0
+    low = float(reached_by(rough, count)) - 2 * ERROR if count < len(rough) else 0
     few = np.flatnonzero(rough >= np.float32(low)) if low > 0 else np.flatnonzero(rough > 0)
     if len(few) <= count:
         return few
@@ -160,19 +158,6 @@ def _best(rough: Floats, count: int) -> Ints:
     kth = len(values) - count
     least = float(np.partition(values, kth)[kth]) - 2 * ERROR
     return few[values >= np.float32(least)]
-
-
-def _low(values: Floats, count: int) -> float:
-    """Return a bound that *count* of the values reach at least, and probably few more.
-
-    Each is the maximum of some values far apart: one pass over all of them takes a third of
-    the time of a partition, and a tenth if most are equal.
-    """
-    width = len(values) // FOLD
-    if width <= count:
-        return float(values.min())
-    greatest = values[: FOLD * width].reshape(FOLD, width).max(axis=0)
-    return float(np.partition(greatest, width - count)[width - count])
 
 
 def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
