@@ -93,7 +93,7 @@ def exp_each(x: Floats) -> Floats:
         if math.isnan(largest):
             raise ValueError("exp of nan: pass numbers")
         raise OverflowError(f"exp of {largest!r} exceeds float64: pass at most {_EXP_LARGEST!r}")
-    if -_EXP_NORMAL <= x.min() and largest <= _EXP_NORMAL:
+    if x.min() >= -_EXP_NORMAL and largest <= _EXP_NORMAL:
         power = np.rint(x * _PER_LN2)
         # The power of two in one factor, made of its bits: an exponent and no mantissa.
         whole = power.astype(np.int64)

@@ -95,9 +95,7 @@ class Incidence:
         pairs.sort()
         return pairs
 
-    def around(
-        self, blocks: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def around(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the pairs of several blocks, in any order, and which block each was found by.
 
         A pair of two of them occurs twice.

@@ -65,13 +65,15 @@ class TermOrder:
         begins = self._begins.values[together]
         lengths = self._begins.values[together + 1] - begins
         terms = self._order.values[range_places(begins, lengths)]
-        owner = np.repeat(np.arange(len(together)), lengths)
+        ends = lengths.cumsum()
         first, second = (
-            np.repeat([self._terms.known(pair[side]) for pair in pairs], sizes)[owner[:-1]]
-            for side in (0, 1)
+            np.repeat([self._terms.known(pair[side]) for pair in pairs], sizes) for side in (0, 1)
         )
-        held = (terms[:-1] == first) & (terms[1:] == second) & (owner[:-1] == owner[1:])
-        places = owner[:-1][held]
+        places = np.flatnonzero(terms == np.repeat(first, lengths))
+        owner = ends.searchsorted(places, side="right")
+        inside = places + 1 < ends[owner]
+        places, owner = places[inside], owner[inside]
+        owner = owner[terms[places + 1] == second[owner]]
         # The same pair may occur again in a document.
-        found: Integers = together[places[np.flatnonzero(np.diff(places, prepend=-1))]]
+        found: Integers = together[owner[np.flatnonzero(np.diff(owner, prepend=-1))]]
         return found

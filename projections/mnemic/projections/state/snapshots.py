@@ -265,6 +265,8 @@ class SnapshotCache:
         Which of them it succeeds at a version is determined by the rows of that version.
         """
         old, new = self.successions(lives)
+        if not len(old):
+            return []
         found: list[int] = np.sort(old[new == block]).tolist()
         return found
 

@@ -103,7 +103,7 @@ class LocalRows:
             whole: Matrix = self.products(query[None], 0, extent)[0]
             return whole if rows is None else whole[rows]
         dots = np.empty(len(rows), dtype=np.float32)
-        for part, block in self._blocks_of(rows, len(query), extent):
+        for part, block in self._blocks_of(rows, len(query)):
             product(query[None], block, out=dots[None, part])
         return dots
 
@@ -112,8 +112,8 @@ class LocalRows:
         dots = np.empty(len(rows), dtype=np.float32)
         dimension = self._stored.shape[1]
         pairs = zip(
-            self._blocks_of(rows, dimension, extent),
-            self._blocks_of(others, dimension, extent),
+            self._blocks_of(rows, dimension),
+            self._blocks_of(others, dimension),
             strict=True,
         )
         for (part, one), (_, other) in pairs:
@@ -136,7 +136,7 @@ class LocalRows:
             rows = np.arange(first, end)
             blocks = self._blocks(first, end, widest)
         else:
-            blocks = self._blocks_of(rows, widest, len(alive))
+            blocks = self._blocks_of(rows, widest)
         products = np.empty(count * self._width(widest), dtype=np.float32)
         for part, block in blocks:
             out = products[: count * len(block)].reshape(count, len(block))
@@ -161,10 +161,8 @@ class LocalRows:
             block[:] = self._stored[start:stop]
             yield slice(start - first, stop - first), block
 
-    def _blocks_of(
-        self, rows: Integers, components: int, extent: int
-    ) -> Iterator[tuple[slice, Matrix]]:
-        """Yield *rows*, below *extent*, as floats, and their positions among them.
+    def _blocks_of(self, rows: Integers, components: int) -> Iterator[tuple[slice, Matrix]]:
+        """Yield *rows* as floats, and their positions among them.
 
         Each block overwrites the one before it.
         """

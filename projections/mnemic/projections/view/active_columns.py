@@ -107,6 +107,18 @@ class ActiveColumns:
     def _by_document(self) -> Ints:
         return _inverse(self.documents + 1, len(self.present.alive) + 2)
 
+    def zeros(self, at: At) -> Ints:
+        """Return a zero for each place; for all of them always the same array, not writable."""
+        if not isinstance(at, slice):
+            return np.zeros(len(at), dtype=np.int64)
+        found: Ints = self._kept("zeros", self._zeros)
+        return found
+
+    def _zeros(self) -> Ints:
+        zeros = np.zeros(self.count, dtype=np.int64)
+        zeros.flags.writeable = False
+        return zeros
+
     # --- what the set of active blocks decides ------------------------------------------------
 
     @property

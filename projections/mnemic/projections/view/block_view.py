@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import cached_property
 from typing import Any, Self
 
@@ -98,13 +97,19 @@ class BlockView:
         """Edges by pair."""
         return self._snapshot.edge_rows
 
+    def _copied(self) -> Self:
+        """Return another view of the same, a tenth of the work of ``copy.copy``."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
     def under(self, policy: Policy) -> Self:
         """Return this view with another policy: the same facts, evaluated differently.
 
         It answers what another policy would have computed at this point, not what the memory
         would have become under it.
         """
-        other = copy(self)
+        other = self._copied()
         other.policy = policy
         return other
 
@@ -325,7 +330,7 @@ class BlockView:
         return self._restricted(self.present.among(self.life, numbers))
 
     def _restricted(self, active: ActiveBlocks) -> Self:
-        other = copy(self)
+        other = self._copied()
         other._alone = active  # noqa: SLF001 - one of our own
         return other
 

@@ -9,7 +9,6 @@ query runs on either.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -306,7 +305,7 @@ class View(BlockView):
         """Return this view with recorded word statistics of a question that is answered again."""
         if statistics == self.statistics:
             return self
-        other = copy(self)
+        other = self._copied()
         other.statistics = statistics
         return other
 
@@ -317,13 +316,13 @@ class View(BlockView):
 
     def multiplied(self, products: Products) -> View:
         """Return this view with precomputed products."""
-        other = copy(self)
+        other = self._copied()
         other.products = products
         return other
 
     def after(self, meeting: NeighbourCache) -> View:
         """Return this view with a precomputed neighbour cache."""
-        other = copy(self)
+        other = self._copied()
         other.met = meeting
         return other
 

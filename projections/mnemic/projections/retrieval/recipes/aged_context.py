@@ -48,12 +48,11 @@ benchmarks/abstention.py.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import filterfalse
 from typing import ClassVar, Final
 
 import numpy as np
-from attrs import Factory, evolve, field, frozen
+from attrs import Factory, field, frozen
 
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, nano
@@ -70,7 +69,7 @@ from mnemic.projections.retrieval.recipes import dates, exact_scoring, question
 from mnemic.projections.retrieval.recipes.asker import Side, asked_side
 from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
-from mnemic.projections.retrieval.recipes.match import Ints, Match
+from mnemic.projections.retrieval.recipes.match import BestPassage, Grade, Ints, Match
 from mnemic.projections.retrieval.recipes.question import SPREAD, Asked, Floats
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.storage.sorted_arrays import places
@@ -132,8 +131,7 @@ def match(
     """Return the match of the blocks of *pool*, restricted to possible candidates."""
     side = asked_side(view.state.sequence, query, asked_by)
     asked = AgedAsked.of(view, query, vector, pool, side=side)
-    found = exact_scoring.match(asked, RAISED, near=near, grade=partial(_graded, asked))
-    return evolve(found, passage=asked.best_passage)
+    return exact_scoring.match(asked, RAISED, near=near)
 
 
 def _phrases(asked: AgedAsked) -> Lazy[Ints]:
@@ -217,7 +215,24 @@ class AgedAsked(Asked):
             cosines = cosines.reshape(2, -1)
         return damped_context(cosines, self.columns.lengths[at])
 
-    def best_passage(self, number: int) -> tuple[int, int]:
+    @property
+    def grade(self) -> Grade:
+        """See ``Match``."""
+        return self._graded
+
+    @property
+    def passage(self) -> BestPassage:
+        """See ``Match``."""
+        return self._best_passage
+
+    def _graded(self, at: At, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
+        """Return the parts of some scored blocks that do not count in the strength."""
+        own = self.counts.coverage(self.held(at))
+        missed = NANO - parts[2] if self.names_author else np.zeros_like(own)
+        evidence = (*parts[: len(question.PARTS)], own, missed)
+        return own, missed, probability.probabilities(self.view.policy, evidence)
+
+    def _best_passage(self, number: int) -> tuple[int, int]:
         """Return the place of the passage that gives ``lexical``, from 0, and their number."""
         first, text = self.searched.first, self.view.life.get("text", number)
         if first is None or first[text + 1] == first[text] + 1:
@@ -233,7 +248,7 @@ class AgedAsked(Asked):
     def _meant(self, at: At) -> Ints:
         """Return ``NANO`` for texts of the side that the question means, else 0."""
         if self.side is None:
-            return np.zeros(self.columns.size(at), dtype=np.int64)
+            return self.columns.zeros(at)
         spoke = self.side.spoke(self.view.state.sequence, self.columns.documents[at])
         return np.where(spoke, NANO, 0)
 
@@ -362,11 +377,3 @@ def _raised(asked: Asked, at: At, pairs: Ints, strength: Ints) -> Ints:
 
 
 RAISED: Final = Adjustment(pairs=View.contradictions, strengths=_raised, raises=True)
-
-
-def _graded(asked: Asked, at: At, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
-    """Return the parts of some scored blocks that do not count in the strength."""
-    own = asked.counts.coverage(asked.held(at))
-    missed = NANO - parts[2] if asked.names_author else np.zeros_like(own)
-    evidence = (*parts[: len(question.PARTS)], own, missed)
-    return own, missed, probability.probabilities(asked.view.policy, evidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import exp_each, nano_each
@@ -19,6 +19,9 @@ Bools = NDArray[np.bool_]
 
 Grade = Callable[[At, tuple[Ints, ...]], tuple[Ints, ...]]
 """From scored blocks and their parts to the parts that are needed for ranked blocks only."""
+
+BestPassage = Callable[[int], tuple[int, int]]
+"""From a block to the place of its best passage, from 0, and how many it has."""
 
 EXPONENT_MAX = 50.0
 """Beyond it the curve is flat to the last nano-unit."""
@@ -67,9 +70,8 @@ class Match:
     grade: Grade | None = None
     """Computes the last of the recipe's ``parts``; None: they are all in ``parts``."""
 
-    passage: Callable[[int], tuple[int, int]] | None = None
-    """From a block to the place of its best passage, from 0, and how many it has; None: texts are
-    not cut."""
+    passage: BestPassage | None = None
+    """None: texts are not cut."""
 
     @property
     def numbers(self) -> Ints:
@@ -83,7 +85,7 @@ class Match:
         """
         if self.widened is None or isinstance(self.at, slice) or among(self.at, at).all():
             return self
-        return evolve(self.widened(at), grade=self.grade, passage=self.passage)
+        return self.widened(at)
 
     def index(self, at: Ints) -> Ints:
         """Return the position among the scored blocks of those at some places; -1 if absent."""

@@ -6,6 +6,7 @@ depend on the others, so the numbers are the same for a few blocks as for all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain, compress
 from typing import Any, ClassVar, Final, Self
 
@@ -23,11 +24,12 @@ from mnemic.projections.lexical.lexicon import Lexicon
 from mnemic.projections.lexical.term_counts import GRID, Matches, TermCounts
 from mnemic.projections.retrieval.recipes import dates
 from mnemic.projections.retrieval.recipes.dates import Dates
+from mnemic.projections.retrieval.recipes.match import BestPassage, Grade
 from mnemic.projections.retrieval.recipes.plain import cosine
 from mnemic.projections.state.active_blocks import Bools, Ints
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.view import View
-from mnemic.projections.view.active_columns import ActiveColumns, At
+from mnemic.projections.view.active_columns import EVERY, ActiveColumns, At
 
 Floats = NDArray[np.float32]
 Floats64 = NDArray[np.float64]
@@ -203,6 +205,16 @@ class Asked:
         return dates.named(query)
 
     @property
+    def grade(self) -> Grade | None:
+        """See ``Match``."""
+        return None
+
+    @property
+    def passage(self) -> BestPassage | None:
+        """See ``Match``."""
+        return None
+
+    @property
     def dated(self) -> bool:
         """Whether it names a date."""
         return any(self.dates)
@@ -224,7 +236,25 @@ class Asked:
 
     def strengths(self, parts: tuple[Ints, ...]) -> Ints:
         """Return the weighted sum of the parts, block by block; of the first ones, if not all."""
-        return weighted_each(self.weights[: len(parts)], parts)
+        asked = self._asked_about(parts)
+        weights = self.weights
+        return weighted_each([weights[place] for place in asked], [parts[place] for place in asked])
+
+    def _asked_about(self, parts: Sequence[Ints]) -> list[int]:
+        """Return the places of the parts that are not 0 of every block."""
+        zeros = self.columns.zeros(EVERY)
+        return [place for place, part in enumerate(parts) if part is not zeros]
+
+    def evidence(self, parts: Sequence[Ints]) -> Ints:
+        """Return, from the parts of some blocks, what is 0 for blocks without any evidence.
+
+        Rare words alone are none.
+        """
+        first, *others = self._asked_about(parts[: len(EVIDENCE)])
+        found = parts[first]
+        for place in others:
+            found = found | parts[place]  # all are at least 0, so it is 0 where all are
+        return found
 
     @property
     def weights(self) -> tuple[int, ...]:
@@ -341,7 +371,7 @@ class Asked:
     def said(self, at: At) -> Ints:
         """Return ``NANO`` for texts by a named author, else 0."""
         if not self.authors:
-            return np.zeros(self.columns.size(at), dtype=np.int64)
+            return self.columns.zeros(at)
         author = self.columns.authors[at]
         is_theirs = author == self.authors[0]
         for each in self.authors[1:]:
@@ -351,7 +381,7 @@ class Asked:
     def close(self, at: At) -> Ints:
         """Return the closeness of each block to the named dates."""
         if not self.dated:
-            return np.zeros(self.columns.size(at), dtype=np.int64)
+            return self.columns.zeros(at)
         return dates.closeness(self.dates, self.columns.life("created_us")[at])
 
     def eligible(self, documents: Ints) -> Ints:
