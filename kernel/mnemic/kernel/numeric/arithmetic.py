@@ -88,12 +88,12 @@ def exp_each(x: Floats) -> Floats:
     """Return `exp` of every element of *x*, bit-equal to it."""
     if not x.size:
         return np.zeros_like(x)
-    largest = x.max()
+    largest = np.maximum.reduce(x, axis=None)
     if not largest <= _EXP_LARGEST:  # nan is not below it either
         if math.isnan(largest):
             raise ValueError("exp of nan: pass numbers")
         raise OverflowError(f"exp of {largest!r} exceeds float64: pass at most {_EXP_LARGEST!r}")
-    if x.min() >= -_EXP_NORMAL and largest <= _EXP_NORMAL:
+    if np.minimum.reduce(x, axis=None) >= -_EXP_NORMAL and largest <= _EXP_NORMAL:
         power = np.rint(x * _PER_LN2)
         # The power of two in one factor, made of its bits: an exponent and no mantissa.
         whole = power.astype(np.int64)
@@ -192,7 +192,7 @@ def nano(x: float) -> int:
 
 def nano_each(x: Floats) -> Integers:
     """Return `nano` of every element of *x*."""
-    largest = np.abs(x).max(initial=0.0)  # nan, if one is
+    largest = np.maximum.reduce(np.abs(x), axis=None, initial=0.0)  # nan, if one is
     scaled = x * 1e9 if largest < _FAR_FROM_SPAN else _within_span(x)
     return np.rint(scaled).astype(np.int64)
 

@@ -105,7 +105,7 @@ class Incidence:
         """
         lazy, since = self._parts
         first, ends = lazy.value
-        known = np.flatnonzero(blocks + 1 < len(ends))
+        known = (blocks + 1 < len(ends)).nonzero()[0]
         begins = ends[blocks[known]]
         sizes = ends[blocks[known] + 1] - begins
         pairs: NDArray[np.int64] = first[range_places(begins, sizes)].astype(np.int64)

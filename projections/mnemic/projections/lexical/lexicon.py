@@ -71,7 +71,7 @@ from mnemic.projections.storage.array_bundle import (
 from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
-from mnemic.projections.storage.sorted_arrays import among
+from mnemic.projections.storage.sorted_arrays import among, run_starts
 
 RARITY_DAMPING: Final = 3
 """Number of terms added to the length of a text, so that short texts are damped."""
@@ -440,7 +440,7 @@ class Lexicon:
             return Matches(nothing, nothing)
         found = self._order.side_by_side(held, holding).astype(np.int64)
         found.sort()
-        starts = np.flatnonzero(np.diff(found, prepend=-1))
+        starts = run_starts(found)
         times = np.diff(starts, append=len(found))
         shares = [share(count, len(pairs)) for count in range(len(pairs) + 1)]
         return Matches(found[starts], np.array(shares, dtype=np.int64)[times])

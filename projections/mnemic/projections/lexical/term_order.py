@@ -13,6 +13,7 @@ from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacke
 from mnemic.projections.storage.columns import Interner
 from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.ranges import range_places
+from mnemic.projections.storage.sorted_arrays import run_starts
 
 
 class TermOrder:
@@ -69,11 +70,11 @@ class TermOrder:
         first, second = (
             np.repeat([self._terms.known(pair[side]) for pair in pairs], sizes) for side in (0, 1)
         )
-        places = np.flatnonzero(terms == np.repeat(first, lengths))
+        places = (terms == np.repeat(first, lengths)).nonzero()[0]
         owner = ends.searchsorted(places, side="right")
         inside = places + 1 < ends[owner]
         places, owner = places[inside], owner[inside]
         owner = owner[terms[places + 1] == second[owner]]
         # The same pair may occur again in a document.
-        found: Integers = together[owner[np.flatnonzero(np.diff(owner, prepend=-1))]]
+        found: Integers = together[owner[run_starts(owner)]]
         return found

@@ -29,12 +29,12 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     """
     graph, ids, columns = view.state.graph, view.state.catalogue.ids, view.columns
     count = view.policy.expansions
-    seed = np.flatnonzero(seeds[:-1])
+    seed = seeds[:-1].nonzero()[0]
     numbers = columns.numbers[seed]
     pairs, owners = graph.incident.around(numbers)
     reached = columns.of_numbers(graph.low[pairs] + graph.high[pairs] - numbers[owners])
     # A pair of two seeds leads nowhere.
-    leading = np.flatnonzero((pool & ~seeds)[reached])
+    leading = ((pool & ~seeds)[reached]).nonzero()[0]
     leading = leading[_followed(view, pairs[leading])]
     if not count or not len(leading):
         return leading[:0], {}
@@ -42,7 +42,7 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     weight = _effective(view, pairs[leading], seed, reached)
     strongest = np.full(columns.count, -1, dtype=np.int64)
     np.maximum.at(strongest, reached, weight)
-    found = np.flatnonzero(strongest >= 0)
+    found = (strongest >= 0).nonzero()[0]
     if len(found) > count:
         found = found[best_of(strongest[found] + 1, columns.numbers[found], ids, k=count)]
     is_best = columns.mask(found)

@@ -148,11 +148,11 @@ class Ranking:
             return in_turn
         first = np.isin(self.numbers, list(self.guaranteed))
         turns = self.turns[~first[self.turns]]
-        return [*np.flatnonzero(first).tolist(), *turns.tolist()]
+        return [*first.nonzero()[0].tolist(), *turns.tolist()]
 
     def place(self, number: int) -> int | None:
         """Return the place of a block, from 0; None if it was not scored."""
-        found = np.flatnonzero(self.numbers == number)
+        found = (self.numbers == number).nonzero()[0]
         return int(found[0]) if len(found) else None
 
 
@@ -232,7 +232,7 @@ def _ranked(view: View, inquiry: Inquiry, pool: Ints) -> Ranking:
             chosen[columns.places(guaranteed)] = True
         neighbours, via = expand(view, chosen, columns.mask(eligible_at))
         chosen[neighbours] = True
-        at = np.flatnonzero(chosen[:-1])
+        at = chosen[:-1].nonzero()[0]
         match = match.over(at)
     scores, table = _scored(view, inquiry, match, at)
     numbers = columns.numbers_at(at)

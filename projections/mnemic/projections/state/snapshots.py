@@ -16,6 +16,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -72,33 +73,33 @@ class VersionSnapshot:
         """The active blocks, once they were needed."""
         self._quarantined: Ints | None = None
 
-    @property
+    @cached_property
     def life(self) -> TableView:
         """The blocks."""
-        return self.views.get("life") or self._view("life", self._catalogue.life, self.blocks)
+        return self._view("life", self._catalogue.life, self.blocks)
 
-    @property
+    @cached_property
     def strength(self) -> TableView:
         """When blocks were reinforced, and how they decay."""
         table = self._catalogue.strength
-        return self.views.get("strength") or self._view("strength", table, self.blocks)
+        return self._view("strength", table, self.blocks)
 
-    @property
+    @cached_property
     def evidence(self) -> TableView:
         """Outcomes by block."""
         table = self._catalogue.evidence
-        return self.views.get("evidence") or self._view("evidence", table, self.blocks)
+        return self._view("evidence", table, self.blocks)
 
-    @property
+    @cached_property
     def uses(self) -> TableView:
         """Retrievals by block."""
-        return self.views.get("uses") or self._view("uses", self._catalogue.uses, self.blocks)
+        return self._view("uses", self._catalogue.uses, self.blocks)
 
-    @property
+    @cached_property
     def edge_rows(self) -> TableView:
         """Edges by pair."""
         table = self._graph.rows
-        return self.views.get("edge_rows") or self._view("edge_rows", table, self.pairs)
+        return self._view("edge_rows", table, self.pairs)
 
     def _view(self, name: str, table: VersionedTable, keys: int) -> TableView:
         before = None
@@ -265,8 +266,6 @@ class SnapshotCache:
         Which of them it succeeds at a version is determined by the rows of that version.
         """
         old, new = self.successions(lives)
-        if not len(old):
-            return []
         found: list[int] = np.sort(old[new == block]).tolist()
         return found
 

@@ -34,9 +34,9 @@ def reached_by(values: NDArray[Any], k: int) -> Any:
     """
     fold = min(FOLD, len(values) // (2 * k))
     if fold <= 1:
-        return values.min()
+        return np.minimum.reduce(values)
     width = len(values) // fold
-    greatest = values[: fold * width].reshape(fold, width).max(axis=0)
+    greatest = np.maximum.reduce(values[: fold * width].reshape(fold, width))
     greatest.partition(width - k)
     return greatest[width - k]
 
@@ -62,7 +62,7 @@ def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
     if k < len(values):
         # All values equal to the k-th are kept, since the order of a partition among equals is
         # undefined; the ids then decide.
-        positions = np.flatnonzero(values >= kth_greatest(values, k))
+        positions = (values >= kth_greatest(values, k)).nonzero()[0]
     positions = positions[np.argsort(-values[positions], kind="stable")]
     ordered = values[positions]
     settle_ties(positions, ordered[1:] == ordered[:-1], blocks, ids)
@@ -81,7 +81,7 @@ def best_of(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers
     least = 1
     if k < len(values):
         least = max(least, kth_greatest(values, k)) if k else int(values.max()) + 1
-    positions = np.flatnonzero(values >= least)
+    positions = (values >= least).nonzero()[0]
     beyond = len(positions) - k
     if beyond <= 0:
         return positions
@@ -122,9 +122,9 @@ def settle_ties(positions: Integers, tie: NDArray[np.bool_], blocks: Integers, i
     """Sort runs of *positions* with equal values by id; *tie* marks those equal to the previous."""
     if not tie.any():
         return
-    starts = np.flatnonzero(np.concatenate(((True,), ~tie)))
+    starts = (np.concatenate(((True,), ~tie))).nonzero()[0]
     lengths = np.diff(starts, append=len(positions))
-    for start in np.flatnonzero(lengths > 1).tolist():
+    for start in (lengths > 1).nonzero()[0].tolist():
         among = slice(int(starts[start]), int(starts[start] + lengths[start]))
         tied = positions[among].tolist()
         names = map(ids.__getitem__, blocks[positions[among]].tolist())

@@ -107,7 +107,7 @@ class LocalRows:
             product(query[None], block, out=dots[None, part])
         return dots
 
-    def dots_between(self, rows: Integers, others: Integers, extent: int) -> Matrix:
+    def dots_between(self, rows: Integers, others: Integers) -> Matrix:
         """Return the product of each of *rows* with the one of *others* at the same position."""
         dots = np.empty(len(rows), dtype=np.float32)
         dimension = self._stored.shape[1]

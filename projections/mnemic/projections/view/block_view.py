@@ -72,27 +72,27 @@ class BlockView:
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
-    @property
+    @cached_property
     def life(self) -> TableView:
         """The blocks."""
         return self._snapshot.life
 
-    @property
+    @cached_property
     def strength(self) -> TableView:
         """When blocks were reinforced, and how they decay."""
         return self._snapshot.strength
 
-    @property
+    @cached_property
     def evidence(self) -> TableView:
         """Outcomes by block."""
         return self._snapshot.evidence
 
-    @property
+    @cached_property
     def uses(self) -> TableView:
         """Retrievals by block."""
         return self._snapshot.uses
 
-    @property
+    @cached_property
     def edge_rows(self) -> TableView:
         """Edges by pair."""
         return self._snapshot.edge_rows
@@ -375,6 +375,12 @@ class BlockView:
         return [
             old for old in ever if self.life.has(old) and self.life.get("successor", old) == number
         ]
+
+    def predecessors_of(self, numbers: Sequence[int]) -> dict[int, list[int]]:
+        """Return ``predecessors`` of each of several blocks."""
+        if not len(self.state.past.successions(self.state.catalogue.life)[0]):
+            return {number: [] for number in numbers}
+        return {number: self.predecessors(number) for number in numbers}
 
     def successions(self) -> tuple[Ints, Ints]:
         """Return every block that is superseded, and its successor."""

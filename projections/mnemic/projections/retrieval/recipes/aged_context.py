@@ -109,14 +109,7 @@ def weights(policy: Policy) -> tuple[int, ...]:
 
 def _weights(policy: Policy) -> tuple[int, ...]:
     """Return the weights of all parts up to ``raised``."""
-    added = (
-        policy.relevance_recency,
-        policy.relevance_asker,
-        policy.relevance_phrase,
-        policy.relevance_nearby,
-        policy.relevance_distinct,
-    )
-    return (*question.weights(policy), *map(nano, added))
+    return (*question.weights(policy), *policy.added_weights)
 
 
 def match(
@@ -209,7 +202,7 @@ class AgedAsked(Asked):
             cosines = np.array([every[before], every[after]])
         else:
             near = np.concatenate((before, after))
-            there = np.flatnonzero(near >= 0)
+            there = (near >= 0).nonzero()[0]
             cosines = np.zeros(len(near), dtype=np.int64)
             cosines[there] = self.cosines(near[there])
             cosines = cosines.reshape(2, -1)
@@ -221,9 +214,9 @@ class AgedAsked(Asked):
         return self._graded
 
     @property
-    def passage(self) -> BestPassage:
+    def passage(self) -> BestPassage | None:
         """See ``Match``."""
-        return self._best_passage
+        return self._best_passage if self.searched.is_cut else None
 
     def _graded(self, at: At, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
         """Return the parts of some scored blocks that do not count in the strength."""
@@ -277,7 +270,7 @@ class AgedAsked(Asked):
             around = columns.mask(at)
             for side in columns.neighbours:
                 around[side[at]] = True
-            at = np.flatnonzero(around[:-1])
+            at = around[:-1].nonzero()[0]
         found[:-1][at] = super().rough_cosines(at)
         return found
 

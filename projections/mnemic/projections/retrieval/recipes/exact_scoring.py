@@ -154,7 +154,7 @@ class _Scored:
         """Return the match extended by *more* blocks of the pool."""
         marked = self.asked.columns.mask(self.at)
         marked[:-1][more] = True
-        at, pairs = _with_related(self.asked, self.adjustment, np.flatnonzero(marked[:-1]))
+        at, pairs = _with_related(self.asked, self.adjustment, marked[:-1].nonzero()[0])
         wider, known = self.asked.columns.listed(at), self.asked.columns.listed(self.at)
         fresh = wider[~among(known, wider)]
         order = np.argsort(np.concatenate((known, fresh)))
@@ -187,7 +187,7 @@ def _with_related(asked: Asked, adjustment: Adjustment, at: At) -> tuple[At, Int
         if not len(half):
             return at, ends[held.all(axis=1)]
         marked[half] = True
-        at = np.flatnonzero(marked[:-1])
+        at = marked[:-1].nonzero()[0]
 
 
 def in_order(at: At, pairs: Ints, said: Ints) -> tuple[Ints, Ints, Ints, Ints]:

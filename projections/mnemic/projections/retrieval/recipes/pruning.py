@@ -84,7 +84,7 @@ def exactly(asked: Asked, wanted: int) -> Iterator[Scan]:
 
 def _evident(rough: _Rough, count: int) -> tuple[Ints, int]:
     """Return the strongest blocks that have evidence besides rarity, as ``_strongest`` does."""
-    others, evident = -1, np.flatnonzero(rough.evidence > 0)
+    others, evident = -1, (rough.evidence > 0).nonzero()[0]
     if count < len(evident):
         places, others = _strongest(rough.strength[evident], count)
         evident = evident[places]
@@ -139,7 +139,7 @@ def _fractions(nanos: Ints) -> Floats:
 
 def _strongest(rough: Floats, count: int) -> tuple[Ints, int]:
     """Return positions of the *count* roughly strongest blocks, and the maximum of the others."""
-    few = np.flatnonzero(rough >= reached_by(rough, count))
+    few = (rough >= reached_by(rough, count)).nonzero()[0]
     values = rough[few]
     kth = len(values) - count
     least = np.partition(values, kth)[kth]
@@ -151,7 +151,7 @@ def _best(rough: Floats, count: int) -> Ints:
     if not count:
         return np.arange(0)
     low = float(reached_by(rough, count)) - 2 * ERROR if count < len(rough) else 0
-    few = np.flatnonzero(rough >= np.float32(low)) if low > 0 else np.flatnonzero(rough > 0)
+    few = (rough >= np.float32(low)).nonzero()[0] if low > 0 else (rough > 0).nonzero()[0]
     if len(few) <= count:
         return few
     values = rough[few]
@@ -184,7 +184,7 @@ def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
     marked = columns.mask(asked.eligible(words.documents))
     marked[_named(asked)] = True
     marked[_close(asked)] = True
-    at = np.flatnonzero(marked[:-1])
+    at = marked[:-1].nonzero()[0]
     lexical = words.of(columns.documents[at])
     rest = asked.said(at), asked.close(at), asked.rarity(at)
     partial = asked.strengths((lexical, np.zeros_like(lexical), *rest))
@@ -195,7 +195,7 @@ def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
     chosen = columns.mask(columns.places(near))
     chosen[at[_first(lexical, most)]] = True
     chosen[at[strongest]] = True
-    return np.flatnonzero(chosen[:-1])
+    return chosen[:-1].nonzero()[0]
 
 
 def _first(values: Ints, count: int) -> Ints:
@@ -205,9 +205,9 @@ def _first(values: Ints, count: int) -> Ints:
     kth = len(values) - count
     least = np.partition(values, kth)[kth] if count else values.max() + 1
     chosen = values > least
-    equals = np.flatnonzero(values == least)
+    equals = (values == least).nonzero()[0]
     chosen[equals[: count - int(np.count_nonzero(chosen))]] = True
-    return np.flatnonzero(chosen)
+    return chosen.nonzero()[0]
 
 
 def _named(asked: Asked) -> Ints:
@@ -215,7 +215,7 @@ def _named(asked: Asked) -> Ints:
     if not asked.authors:
         return np.zeros(0, dtype=np.int64)
     author = asked.view.state.sequence.author
-    documents = [np.flatnonzero(author == each) for each in asked.authors]
+    documents = [(author == each).nonzero()[0] for each in asked.authors]
     return asked.eligible(np.concatenate(documents))
 
 

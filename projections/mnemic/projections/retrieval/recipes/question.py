@@ -21,7 +21,7 @@ from mnemic.projections.blocks.passages import Searched
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.lexical.languages.words import Variants
 from mnemic.projections.lexical.lexicon import Lexicon
-from mnemic.projections.lexical.term_counts import GRID, Matches, TermCounts
+from mnemic.projections.lexical.term_counts import GRID, Matches, TermCounts, cut
 from mnemic.projections.retrieval.recipes import dates
 from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.match import BestPassage, Grade
@@ -342,7 +342,7 @@ class Asked:
         if missing:
             spread = counts.only(missing).spread(self.searched.links, SPREAD, self.full_length)
             ends = np.cumsum([len(held) for held in spread.documents])
-            matches = np.split(spread.grid(), ends[:-1])
+            matches = cut(spread.grid(), ends)
             for place, held, match in zip(missing, spread.documents, matches, strict=True):
                 if not self.searched.is_cut:
                     at = columns.of_documents(held)
