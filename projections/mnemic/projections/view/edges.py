@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.edges import NO_ANCHOR, EdgeColumns, EdgeFacts
 from mnemic.kernel.model.texts import Erased
 from mnemic.projections.graph.graph import key
+from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.view.block_view import BlockView
 
 Ints = NDArray[np.int64]
@@ -24,6 +27,17 @@ def is_linked(at: BlockView, a: int, b: int) -> bool:
     """Whether there is an edge between two blocks; cheaper than ``edge``."""
     pair = at.state.graph.pairs.get(key(a, b))
     return pair is not None and at.edge_rows.has(pair)
+
+
+def linked_among(at: BlockView, numbers: Sequence[int]) -> set[tuple[int, int]]:
+    """Return the pairs of some blocks that have an edge, the lower number first."""
+    graph = at.state.graph
+    blocks = np.array(sorted(numbers), dtype=np.int64)
+    pairs, owners = graph.incident.around(blocks)
+    # Each pair is looked at from its lower end.
+    pairs = pairs[(graph.low[pairs] == blocks[owners]) & among(blocks, graph.high[pairs])]
+    pairs = pairs[exist(at, pairs)]
+    return set(zip(graph.low[pairs].tolist(), graph.high[pairs].tolist(), strict=True))
 
 
 def _edge(at: BlockView, pair: int) -> EdgeFacts | None:

@@ -118,6 +118,18 @@ class View(BlockView):
         """Return the staged pairs of a block."""
         return connections.staged_with(self, number)
 
+    def linked_among(self, numbers: Sequence[int]) -> Collection[tuple[int, int]]:
+        """Return the pairs of some blocks that have an edge, the lower number first."""
+        return edges.linked_among(self, numbers)
+
+    def barred_among(self, numbers: Sequence[int]) -> Collection[tuple[int, int]]:
+        """Return the pairs of some blocks that were disconnected, the lower number first."""
+        return connections.barred_among(self, numbers)
+
+    def staged_among(self, numbers: Sequence[int]) -> dict[tuple[int, int], tuple[str, ...]]:
+        """Return ``staged_sessions`` of the pairs of some blocks that have any."""
+        return connections.staged_among(self, numbers)
+
     def staged_sessions(self, a: int, b: int) -> tuple[str, ...]:
         """Return the sessions in which a pair without an edge was returned together."""
         return connections.staged_sessions(self, a, b)
