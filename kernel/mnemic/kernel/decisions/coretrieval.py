@@ -13,7 +13,7 @@ Rules of this module (DOMAIN section 6):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import combinations, islice, takewhile
 
@@ -88,25 +88,24 @@ class _Pairs:
         reading, session = self._reading, self._session
         existing, barred = reading.linked_among(numbers), reading.barred_among(numbers)
         earlier = reading.staged_among(numbers)
+        most = max(1, self._enough)
         for ends in combinations(numbers, 2):
             if ends in existing:
                 if not reading.was_refreshed(*ends, session):
                     self.refreshed.append(ends)
                 continue
             sessions = earlier.get(ends, ())
-            if session not in sessions and ends not in barred:
-                self._stage(ends, sessions)
-
-    def _stage(self, ends: Ends, sessions: Sequence[str]) -> None:
-        """Link or stage a pair that was returned together in *sessions* before, if it may be."""
-        if len(sessions) + 1 >= self._enough and self._has_place(*ends):
-            self._room.move_in(*ends)
-            self.linked.append(ends)
-        elif len(sessions) < max(1, self._enough):
-            self.staged[ends] = len(sessions) + 1
-        else:
-            return
-        self.known += bool(sessions)
+            if session in sessions or ends in barred:
+                continue
+            count = len(sessions)
+            if count + 1 >= self._enough and self._has_place(*ends):
+                self._room.move_in(*ends)
+                self.linked.append(ends)
+            elif count < most:
+                self.staged[ends] = count + 1
+            else:
+                continue
+            self.known += count > 0
 
     def _has_place(self, a: int, b: int) -> bool:
         return self._room.degree(a) < self._cap and self._room.degree(b) < self._cap

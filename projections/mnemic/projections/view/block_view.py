@@ -378,9 +378,14 @@ class BlockView:
 
     def predecessors_of(self, numbers: Sequence[int]) -> dict[int, list[int]]:
         """Return ``predecessors`` of each of several blocks."""
-        if not len(self.state.past.successions(self.state.catalogue.life)[0]):
+        if not self.has_successions:
             return {number: [] for number in numbers}
         return {number: self.predecessors(number) for number in numbers}
+
+    @property
+    def has_successions(self) -> bool:
+        """Whether a block was superseded at any version, before or after this view."""
+        return len(self.state.past.successions(self.state.catalogue.life)[0]) > 0
 
     def successions(self) -> tuple[Ints, Ints]:
         """Return every block that is superseded, and its successor."""

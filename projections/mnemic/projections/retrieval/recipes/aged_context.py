@@ -253,7 +253,8 @@ class AgedAsked(Asked):
     def rarity(self, at: At) -> Ints:
         """Return how unusual the words of each text were when it was learned."""
         view, columns = self.view, self.columns
-        every: Ints = columns.derived(
+        keep = columns.derived if view.has_successions else columns.of_set
+        every: Ints = keep(
             ("inherited rarity", view.policy.rarity_trust),
             lambda: inherited_rarity(view).take(columns.documents),
         )
