@@ -192,6 +192,8 @@ class SnapshotCache:
         """Number of life rows scanned; each block that was superseded, and its successor."""
         self._disputed: tuple[int, Ints] = 0, NO_BLOCKS
         """Number of rows of edges scanned, and the pairs with contradictions."""
+        self._contradictions: tuple[Ints, Rows, Ints] | None = None
+        """Pairs that were contradictions, their rows, and the ends of those that still are."""
         self._speakers: tuple[int, Rows] = 0, np.zeros(0, dtype=np.int32)
         """Number of life rows scanned, and by document the block that has this text."""
         self._sighted: Ints = np.zeros((0, 2), dtype=np.int64)
@@ -301,6 +303,23 @@ class SnapshotCache:
             self._disputed = rows, pairs
         return pairs
 
+    def contradictions(self, pairs: Ints, rows: Rows, make: Callable[[], Ints]) -> Ints:
+        """Return what *make* does, or what it did for the same rows.
+
+        Args:
+            pairs: Pairs of blocks.
+            rows: The row of each in the table of edges.
+            make: From these to the ends of those that are contradictions.
+        """
+        known = self._contradictions
+        if (
+            known is None
+            or not np.array_equal(known[1], rows)
+            or not np.array_equal(known[0], pairs)
+        ):
+            known = self._contradictions = pairs, rows, make()
+        return known[2]
+
     def speakers(self, lives: VersionedTable) -> Rows:
         """Return, by document, the block that has this text."""
         scanned, speakers = self._speakers
@@ -324,7 +343,7 @@ class SnapshotCache:
             fresh = [(each.block, each.other) for _, each in sightings.entries(len(sighted), count)]
             sighted = np.concatenate((sighted, np.array(fresh, dtype=np.int64)))
             self._sighted = sighted
-        return sighted[:count]
+        return sighted if count == len(sighted) else sighted[:count]
 
 
 def _sorted(numbers: Collection[int]) -> Ints:

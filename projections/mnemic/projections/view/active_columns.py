@@ -194,6 +194,19 @@ class ActiveColumns:
         """Return what *make* computes of the set of active blocks alone, computed once."""
         return self._kept(key, make)
 
+    def following(self, key: Any, source: object, make: Callable[[], Any]) -> Any:
+        """Return what *make* computes of the set of active blocks and of *source*.
+
+        Args:
+            key: What it is called in the cache.
+            source: Immutable, and the same object as long as nothing in it has changed.
+            make: Computes it.
+        """
+        known = self._of_set.get(key)
+        if known is None or known[0] is not source:
+            known = self._of_set[key] = source, make()
+        return known[1]
+
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what *make* computes of the facts of this version, computed once."""
         return self._versioned((key,), make)

@@ -247,14 +247,22 @@ class BlockView:
         zones, most = self.state.catalogue.zones.words, self.policy.places
         if len({most(zone) == NANO for zone in zones}) <= 1:
             return None
-        present = self.present
-        free = present.numbers[self.shares(present.numbers) == NANO]
-        if not 0 < len(free) < len(present.numbers):
-            return None
-        active = present.kept.get("unlimited")
-        if active is None or not np.array_equal(active.numbers, free):
-            active = present.kept["unlimited"] = present.among(self.life, free)
-        return self._restricted(active)
+        present, shares = self.present, self._shares_of_active()
+        known = present.kept.get("unlimited")
+        if known is None or known[0] is not shares:
+            free = present.numbers[shares == NANO]
+            active = None
+            if 0 < len(free) < len(present.numbers):
+                # The same object, if the blocks are the same: it has columns of its own.
+                before = None if known is None else known[1]
+                is_same = before is not None and np.array_equal(before.numbers, free)
+                active = before if is_same else present.among(self.life, free)
+            known = present.kept["unlimited"] = shares, active
+        return None if known[1] is None else self._restricted(known[1])
+
+    def _shares_of_active(self) -> Ints:
+        """Return ``shares`` of the active blocks, the same array while nothing has changed."""
+        return self.shares(self.present.numbers)
 
     def _by_zone(self, number_of: Callable[[str], int]) -> Ints:
         words = self.state.catalogue.zones.words

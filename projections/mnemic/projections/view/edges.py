@@ -88,7 +88,10 @@ def related(at: BlockView, number: int, relation: str) -> list[EdgeFacts]:
 
 
 def contradictions(at: BlockView) -> Ints:
-    """Return the two blocks of every edge of contradiction, shape (edges, 2)."""
+    """Return the two blocks of every edge of contradiction, shape (edges, 2).
+
+    It is the same array as before unless one of them has changed.
+    """
     graph = at.state.graph
     wanted = graph.relations.known("contradicts")
     if wanted < 0:
@@ -98,9 +101,14 @@ def contradictions(at: BlockView) -> Ints:
         return NO_ENDS
     rows = at.edge_rows.rows
     found = found[found < min(at.pair_count, len(rows))]
-    found = found[rows[found] >= 0]
-    found = found[at.edge_rows.column("relation", found) == wanted]
-    return np.stack((graph.low[found], graph.high[found]), axis=1).astype(np.int64)
+    own = rows[found]
+
+    def ends() -> Ints:
+        pairs = found[own >= 0]
+        pairs = pairs[at.edge_rows.column("relation", pairs) == wanted]
+        return np.stack((graph.low[pairs], graph.high[pairs]), axis=1).astype(np.int64)
+
+    return at.state.past.contradictions(found, own, ends)
 
 
 def degree(at: BlockView, number: int) -> int:

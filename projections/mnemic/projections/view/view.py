@@ -50,6 +50,9 @@ class View(BlockView):
             known = self._columns = ActiveColumns(self, self.index)
         return known
 
+    def _shares_of_active(self) -> Ints:
+        return self.columns.shares
+
     # --- edges --------------------------------------------------------------------------------
 
     def edge(self, a: int, b: int) -> EdgeFacts | None:
@@ -74,7 +77,12 @@ class View(BlockView):
 
     def contradictions(self) -> Ints:
         """Return the two blocks of every edge of contradiction, shape (edges, 2)."""
-        return edges.contradictions(self)
+        if self.live:
+            return edges.contradictions(self)
+        found: Ints | None = self.kept.get("contradictions")
+        if found is None:
+            found = self.kept["contradictions"] = edges.contradictions(self)
+        return found
 
     def degree(self, number: int) -> int:
         """Return how many edges a block has."""

@@ -30,6 +30,7 @@ from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recipes import pruning
 from mnemic.projections.retrieval.recipes.match import Curve, Ints, Match, nth_best
 from mnemic.projections.retrieval.recipes.question import UNKNOWN_REFERENCE, Asked
+from mnemic.projections.retrieval.recipes.related_blocks import RelatedBlocks
 from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.view import View
 from mnemic.projections.view.active_columns import At
@@ -174,20 +175,14 @@ def _with_related(asked: Asked, adjustment: Adjustment, at: At) -> tuple[At, Int
     Returns:
         Places, and pairs of them, shape (pairs, 2).
     """
-    ends = adjustment.pairs(asked.view)
-    if not len(ends):
-        return at, ends.reshape(-1, 2)
-    columns = asked.columns
-    ends = columns.of_numbers(ends)
-    ends = ends[columns.mask(asked.places)[ends].all(axis=1)]
-    marked = columns.mask(at)
-    while True:
-        held = marked[ends]
-        half = ends[held.any(axis=1) & ~held.all(axis=1)]
-        if not len(half):
-            return at, ends[held.all(axis=1)]
-        marked[half] = True
-        at = marked[:-1].nonzero()[0]
+    blocks, columns = adjustment.pairs(asked.view), asked.columns
+    if not len(blocks):
+        return at, blocks.reshape(-1, 2)
+    related: RelatedBlocks = columns.following(
+        ("related", adjustment.pairs), blocks, lambda: RelatedBlocks.of(columns, blocks)
+    )
+    eligible = None if isinstance(asked.places, slice) else columns.mask(asked.places)
+    return related.closure(at, columns.mask(at), eligible)
 
 
 def in_order(at: At, pairs: Ints, said: Ints) -> tuple[Ints, Ints, Ints, Ints]:
