@@ -295,8 +295,11 @@ class View(BlockView):
     @property
     def text_count(self) -> int:
         """How many texts were learned by now, erased ones included."""
-        texts = self.state.catalogue.life.column("text")[: self.life.count]
-        return int(texts.max(initial=-1)) + 1
+        count: int | None = None if self.live else self.kept.get("text_count")
+        if count is None:
+            texts = self.state.catalogue.life.column("text")[: self.life.count]
+            count = self.kept["text_count"] = int(texts.max(initial=-1)) + 1
+        return count
 
     def context(self, number: int) -> list[int]:
         """Return the blocks near to a block in its conversation, ascending."""

@@ -70,7 +70,7 @@ from mnemic.projections.retrieval.recipes.asker import Side, asked_side
 from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
 from mnemic.projections.retrieval.recipes.match import BestPassage, Grade, Ints, Match
-from mnemic.projections.retrieval.recipes.question import SPREAD, Asked, Floats
+from mnemic.projections.retrieval.recipes.question import SPREAD, Asked, Floats, fractions
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
@@ -279,35 +279,42 @@ class AgedAsked(Asked):
         """Return the cosine of each block with the question's vector, approximately, at least 0."""
         return self.rough.value[:-1][at]
 
+    def rough_sum(self, rarity: Ints) -> Floats:
+        """Compute ``rough_settled`` from the rarity of each block."""
+        settled = super().rough_sum(rarity)
+        settled += self.columns.distinct * np.float32(self.view.policy.relevance_distinct / NANO)
+        return settled
+
     def _rough_nearby(self, at: At) -> Floats:
-        before, after = (side[at] for side in self.columns.neighbours)
-        lengths = np.maximum(self.columns.lengths[at], ALONE)
-        around: Floats = self.rough.value[before] + self.rough.value[after]
-        around *= np.float32(ALONE / 2)
-        around /= lengths.astype(np.float32)
+        columns = self.columns
+        before, after = (side[at] for side in columns.neighbours)
+        damping: Floats = columns.of_set("damping", lambda: damping_of(columns.lengths))
+        around: Floats = self.rough.value[before]
+        around += self.rough.value[after]
+        around *= damping[at]
         return around
 
-    def rough_bonus(self, at: At) -> Floats:
-        """Return what the parts that are added to the weighted sum add, approximately."""
+    def add_rough_bonus(self, strength: Floats, at: At) -> None:
+        """Add what the parts beyond ``question.PARTS`` add, approximately."""
         policy = self.view.policy
-        bonus: Floats = np.zeros(self.columns.size(at), dtype=np.float32)
         if nano(policy.relevance_recency):
-            bonus += rough_recency(self.view, policy.relevance_recency_clock, at) * np.float32(
-                policy.relevance_recency
-            )
+            recent = rough_recency(self.view, policy.relevance_recency_clock, at)
+            recent *= np.float32(policy.relevance_recency)
+            strength += recent
         if self.side is not None and nano(policy.relevance_asker):
-            bonus += (self._meant(at) > 0) * np.float32(policy.relevance_asker)
+            strength += (self._meant(at) > 0) * np.float32(policy.relevance_asker)
         if nano(policy.relevance_phrase):
-            shares = self.phrases.value[at].astype(np.float32)
-            shares *= np.float32(policy.relevance_phrase / NANO)
-            bonus += shares
+            strength += fractions(self.phrases.value[at]) * np.float32(policy.relevance_phrase)
         if self.vector is not None and nano(policy.relevance_nearby):
-            bonus += self._rough_nearby(at) * np.float32(policy.relevance_nearby)
-        if nano(policy.relevance_distinct):
-            distinct = self.columns.distinct[at].astype(np.float32)
-            distinct *= np.float32(policy.relevance_distinct / NANO)
-            bonus += distinct
-        return bonus
+            near = self._rough_nearby(at)
+            near *= np.float32(policy.relevance_nearby)
+            strength += near
+
+
+def damping_of(lengths: Ints) -> Floats:
+    """Return, for texts of some lengths, the weight in ``nearby`` of each cosine beside them."""
+    damping: Floats = np.float32(ALONE / 2) / np.maximum(lengths, ALONE).astype(np.float32)
+    return damping
 
 
 def damped_context(cosines: Ints, lengths: Ints) -> Ints:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.retrieval.recipes.match import Ints
-from mnemic.projections.retrieval.recipes.question import Asked, weights
+from mnemic.projections.retrieval.recipes.question import Asked, fractions, weights
 from mnemic.projections.storage.order import reached_by
 from mnemic.projections.vectors.index import ROUGH
 
@@ -106,35 +106,27 @@ class _Rough:
     def of(cls, asked: Asked) -> _Rough:
         """Compute the rough values of the pool of a question."""
         at = asked.places
-        lexical, nearness, author, date, rarity = (
+        lexical, nearness, author, date, _ = (
             np.float32(weight / NANO) for weight in weights(asked.view.policy)
         )
-        strength = _fractions(asked.rarity(at))
-        strength *= rarity
-        evidence = found = _fractions(asked.words.value.strengths[at])
+        settled = asked.rough_settled
+        strength = settled.copy() if isinstance(at, slice) else settled[at]
+        evidence = found = fractions(asked.words.value.strengths[at])
         strength += found * lexical
         if asked.authors:
-            said = _fractions(asked.said(at))
+            said = fractions(asked.said(at))
             strength += said * author
             evidence = evidence + said
         if asked.dated:
-            close = _fractions(asked.close(at))
+            close = fractions(asked.close(at))
             strength += close * date
             evidence = evidence + close
         cosines = strength[:0]
         if asked.vector is not None:
             cosines = asked.rough_cosines(at)
             strength += cosines * nearness
-        bonus = asked.rough_bonus(at)
-        if bonus is not None:
-            strength += bonus
+        asked.add_rough_bonus(strength, at)
         return cls(lexical=found, cosine=cosines, evidence=evidence, strength=strength)
-
-
-def _fractions(nanos: Ints) -> Floats:
-    fractions = nanos.astype(np.float32)
-    fractions *= np.float32(1 / NANO)
-    return fractions
 
 
 def _strongest(rough: Floats, count: int) -> tuple[Ints, int]:

@@ -57,6 +57,13 @@ FEW: Final = 1024
 """Up to this many documents, the words of each and of its neighbours are looked up one by one."""
 
 
+def fractions(nanos: Ints) -> Floats:
+    """Return numbers in nano-units as fractions of rough precision."""
+    found: Floats = nanos.astype(np.float32)
+    found *= np.float32(1 / NANO)
+    return found
+
+
 def weights(policy: Policy) -> tuple[int, ...]:
     """Return the weight of each part, nano-units."""
     return policy.relevance_weights
@@ -279,13 +286,22 @@ class Asked:
         found = self.view.rough_cosines(self.vector, self.columns.vectors[at])
         return np.maximum(found, 0, out=found)
 
-    def rough_bonus(self, at: At) -> Floats | None:
-        """Return what is added to the weighted sum of ``PARTS``, as fractions of rough precision.
+    @property
+    def rough_settled(self) -> Floats:
+        """What the parts that no question changes add to the strength of each block, roughly."""
+        rarity = self.rarity(EVERY)
+        key = "rough settled", self.weights
+        found: Floats = self.columns.following(key, rarity, lambda: self.rough_sum(rarity))
+        return found
 
-        None: nothing is.
-        """
-        del at  # by this recipe
-        return None
+    def rough_sum(self, rarity: Ints) -> Floats:
+        """Compute ``rough_settled`` from the rarity of each block."""
+        settled = fractions(rarity)
+        settled *= np.float32(self.weights[PARTS.index("rarity")] / NANO)
+        return settled
+
+    def add_rough_bonus(self, strength: Floats, at: At) -> None:
+        """Add what is added to the weighted sum of ``PARTS``, as fractions of rough precision."""
 
     def lexical(self, at: At) -> Ints:
         """Return how well the words match each text."""
