@@ -108,7 +108,8 @@ def exp_each(x: Floats) -> Floats:
     half = exponent >> 1
     with np.errstate(under="ignore"):
         near = _exp_near_zero(x, power)
-        return (near * np.ldexp(1.0, half)) * np.ldexp(1.0, exponent - half)
+        found: Floats = (near * np.ldexp(1.0, half)) * np.ldexp(1.0, exponent - half)
+    return found
 
 
 def ln(x: float) -> float:

@@ -111,7 +111,8 @@ class Incidence:
         pairs: NDArray[np.int64] = first[range_places(begins, sizes)].astype(np.int64)
         owners = np.repeat(known, sizes)
         if since:
-            found = [since.get(block, ()) for block in blocks.tolist()]
+            # Copies, since the writer may extend a list between two looks at it.
+            found = [tuple(since.get(block, ())) for block in blocks.tolist()]
             late = np.fromiter(chain.from_iterable(found), dtype=np.int64)
             pairs = np.concatenate((pairs, late))
             counts = np.fromiter(map(len, found), dtype=np.int64)

@@ -32,10 +32,15 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     seed = seeds[:-1].nonzero()[0]
     numbers = columns.numbers[seed]
     pairs, owners = graph.incident.around(numbers)
+    # First: of pairs that are linked after the view, the ends may not be written yet.
+    existing = edges.exist(view, pairs)
+    pairs, owners = pairs[existing], owners[existing]
     reached = columns.of_numbers(graph.low[pairs] + graph.high[pairs] - numbers[owners])
     # A pair of two seeds leads nowhere.
     leading = ((pool & ~seeds)[reached]).nonzero()[0]
-    leading = leading[_followed(view, pairs[leading])]
+    contradicts = graph.relations.known("contradicts")
+    if contradicts >= 0:
+        leading = leading[view.edge_rows.column("relation", pairs[leading]) != contradicts]
     if not count or not len(leading):
         return leading[:0], {}
     reached, seed = reached[leading], seed[owners[leading]]
@@ -54,15 +59,6 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
         if known is None or ids[by] < ids[known]:
             through[number] = by
     return found, through
-
-
-def _followed(view: View, pairs: Ints) -> Bools:
-    """Return which of *pairs* have an edge that is followed."""
-    follows = edges.exist(view, pairs)
-    contradicts = view.state.graph.relations.known("contradicts")
-    if contradicts >= 0:
-        follows[follows] = view.edge_rows.column("relation", pairs[follows]) != contradicts
-    return follows
 
 
 def _effective(view: View, pairs: Ints, one: Ints, other: Ints) -> Ints:

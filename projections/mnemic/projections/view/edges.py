@@ -34,9 +34,10 @@ def linked_among(at: BlockView, numbers: Sequence[int]) -> set[tuple[int, int]]:
     graph = at.state.graph
     blocks = np.array(sorted(numbers), dtype=np.int64)
     pairs, owners = graph.incident.around(blocks)
+    existing = exist(at, pairs)  # first: the ends of later pairs may not be written yet
+    pairs, owners = pairs[existing], owners[existing]
     # Each pair is looked at from its lower end.
     pairs = pairs[(graph.low[pairs] == blocks[owners]) & among(blocks, graph.high[pairs])]
-    pairs = pairs[exist(at, pairs)]
     return set(zip(graph.low[pairs].tolist(), graph.high[pairs].tolist(), strict=True))
 
 

@@ -199,7 +199,8 @@ def _first(values: Ints, count: int) -> Ints:
     chosen = values > least
     equals = (values == least).nonzero()[0]
     chosen[equals[: count - int(np.count_nonzero(chosen))]] = True
-    return chosen.nonzero()[0]
+    found: Ints = chosen.nonzero()[0]
+    return found
 
 
 def _named(asked: Asked) -> Ints:
