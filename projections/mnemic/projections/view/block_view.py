@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,12 @@ from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.storage.versioned_maps import VersionedMap
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
 from mnemic.projections.view.point import Point, Products
+
+if TYPE_CHECKING:
+    # Protocols ask for properties, and to a type checker a cached one is none.
+    from builtins import property as cached_property
+else:
+    from functools import cached_property
 
 Ints = NDArray[np.int64]
 
@@ -248,7 +253,7 @@ class BlockView:
         if len({most(zone) == NANO for zone in zones}) <= 1:
             return None
         present, shares = self.present, self._shares_of_active()
-        known = present.kept.get("unlimited")
+        known: tuple[Ints, ActiveBlocks | None] | None = present.kept.get("unlimited")
         if known is None or known[0] is not shares:
             free = present.numbers[shares == NANO]
             active = None
@@ -258,7 +263,8 @@ class BlockView:
                 is_same = before is not None and np.array_equal(before.numbers, free)
                 active = before if is_same else present.among(self.life, free)
             known = present.kept["unlimited"] = shares, active
-        return None if known[1] is None else self._restricted(known[1])
+        active = known[1]
+        return None if active is None else self._restricted(active)
 
     def _shares_of_active(self) -> Ints:
         """Return ``shares`` of the active blocks, the same array while nothing has changed."""
