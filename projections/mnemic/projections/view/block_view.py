@@ -35,7 +35,7 @@ from mnemic.projections.view.point import Point, Products
 
 if TYPE_CHECKING:
     # Protocols ask for properties, and to a type checker a cached one is none.
-    from builtins import property as cached_property
+    cached_property = property
 else:
     from functools import cached_property
 
