@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import cast
 
 import pytest
@@ -54,14 +55,17 @@ class Tables:
     def degree(self, number: int) -> int:
         return sum(number in pair for pair in self.linked)
 
-    def is_linked(self, a: int, b: int) -> bool:
-        return (a, b) in self.linked
+    def linked_among(self, numbers: Sequence[int]) -> frozenset[Ends]:
+        return self.linked & {*combinations(numbers, 2)}
+
+    def barred_among(self, numbers: Sequence[int]) -> frozenset[Ends]:
+        return self.barred & {*combinations(numbers, 2)}
+
+    def staged_among(self, numbers: Sequence[int]) -> dict[Ends, Sequence[str]]:
+        return {ends: self.staged[ends] for ends in combinations(numbers, 2) if ends in self.staged}
 
     def was_refreshed(self, a: int, b: int, session: str) -> bool:
         return session == SESSION and (a, b) in self.refreshed
-
-    def is_barred(self, a: int, b: int) -> bool:
-        return (a, b) in self.barred
 
     def staged_sessions(self, a: int, b: int) -> Sequence[str]:
         return self.staged.get((a, b), ())

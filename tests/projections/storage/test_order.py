@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.kernel.numeric.arithmetic import Integers
-from mnemic.projections.storage.order import ranked, ranked_within
+from mnemic.projections.storage.order import kth_greatest, ranked, ranked_within, reached_by
 
 IDS = ["d", "b", "e", "a", "c", "f"]
 # Few groups and values, so that ties within a group and across groups are the rule.
@@ -23,6 +23,14 @@ def test_the_best_come_first_and_equals_by_id(entries: list[tuple[int, int, int]
     order = ranked(values, blocks, IDS, k=k).tolist()
     answer = [(-entries[at][1], IDS[entries[at][2]]) for at in order]
     assert answer == sorted((-value, IDS[block]) for _, value, block in entries)[:k]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=400), st.data())
+def test_the_kth_greatest_is_that_of_a_sorted_list(values: list[int], data: st.DataObject) -> None:
+    k, array = data.draw(st.integers(1, len(values))), np.array(values, dtype=np.int64)
+    assert kth_greatest(array, k) == sorted(values, reverse=True)[k - 1]
+    assert array.tolist() == values
+    assert np.count_nonzero(array >= reached_by(array, k)) >= k
 
 
 @given(ENTRIES, st.integers(1, 6))

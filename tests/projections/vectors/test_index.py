@@ -14,7 +14,7 @@ from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, Integers
 from mnemic.projections.storage.order import ranked
 from mnemic.projections.vectors.index import ROUGH, VectorIndex
-from mnemic.projections.vectors.local_rows import FLOATS_MAX, LocalRows
+from mnemic.projections.vectors.local_rows import LocalRows
 
 # Few directions and small numbers, so that equal cosines are the rule.
 COARSE = st.lists(st.integers(-2, 2), min_size=3, max_size=3).map(
@@ -37,7 +37,6 @@ def index_of(
     chunk_components: int = 2**20,
     *,
     thawed: int = 0,
-    floats_max: int = FLOATS_MAX,
 ) -> VectorIndex:
     """Return an index in which row and ordinal are the same number.
 
@@ -45,9 +44,8 @@ def index_of(
         stored: Its vectors.
         chunk_components: How many are worked on at a time.
         thawed: How many of the rows come from a checkpoint.
-        floats_max: Up to how many components are kept as floats, too.
     """
-    rows = LocalRows(chunk_components=chunk_components, floats_max=floats_max)
+    rows = LocalRows(chunk_components=chunk_components)
     index = VectorIndex(rows)
     if thawed:
         index = VectorIndex.thawed(index_of(stored[:thawed]).frozen(), rows)
@@ -165,9 +163,9 @@ def test_an_empty_index_answers_with_nothing() -> None:
 
 @st.composite
 def indexes(draw: st.DrawFn, stored: list[Vector]) -> VectorIndex:
-    """Draw an index of *stored*: part of it from a checkpoint, with or without floats."""
+    """Draw an index of *stored*: part of it from a checkpoint."""
     chunk, thawed = draw(CHUNKS), draw(st.integers(0, len(stored)))
-    return index_of(stored, chunk, thawed=thawed, floats_max=draw(st.sampled_from([0, FLOATS_MAX])))
+    return index_of(stored, chunk, thawed=thawed)
 
 
 @given(CORPORA, COARSE, st.data())

@@ -371,7 +371,7 @@ def measured(graph: Graph, rows: Stored) -> Costs:
         places = np.linspace(0, len(rows) - 1, SAMPLE).astype(int).tolist()
         questions = rows[places].astype(np.float32)
         count = min(BREADTH, len(rows))
-        exact = LocalRows(floats_max=0).begin_with(rows)
+        exact = LocalRows().begin_with(rows)
         _measured[dimension] = Costs(
             row=min(_elapsed_ns(lambda one: exact.dots(one, None, len(rows)), questions[:4]))
             / len(rows),

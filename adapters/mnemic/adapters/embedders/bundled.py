@@ -56,7 +56,7 @@ class BundledEmbedder:
         Raises:
             Unavailable: The package or a file of it is missing.
         """
-        return EmbedderIdentity(name=NAME, dimension=DIMENSION, weights=_digest())
+        return _identity()
 
     def load(self) -> None:
         """Load the model now, starting no thread of ours: processes forked later share it.
@@ -152,6 +152,11 @@ def _digest() -> str:
         # A digest of digests marks where one file ends and the next begins.
         total.update(digest)
     return total.hexdigest()[:16]
+
+
+@cache
+def _identity() -> EmbedderIdentity:
+    return EmbedderIdentity(name=NAME, dimension=DIMENSION, weights=_digest())
 
 
 def _model() -> _Model:

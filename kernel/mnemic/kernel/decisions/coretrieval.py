@@ -58,8 +58,7 @@ def effects(
         return Effects()
     numbers = sorted(number for number in returned if reading.status(number) == ACTIVE)
     pairs = _Pairs(reading, session, at)
-    for a, b in combinations(numbers, 2):
-        pairs.take(a, b)
+    pairs.take(numbers)
     evicted, spared = _evictions(reading, pairs)
     return Effects(
         staged=spared,
@@ -70,7 +69,7 @@ def effects(
 
 
 class _Pairs:
-    """Classifies pairs one after the other."""
+    """The pairs of the returned blocks, classified."""
 
     def __init__(self, reading: Reading, session: SessionId, at: Instant) -> None:
         self._reading = reading
@@ -85,24 +84,29 @@ class _Pairs:
         self.known = 0
         """Number of the staged or linked pairs that were staged before."""
 
-    def take(self, a: int, b: int) -> None:
-        """Refresh, link, stage or skip the next pair."""
-        reading = self._reading
-        if reading.is_linked(a, b):
-            if not reading.was_refreshed(a, b, self._session):
-                self.refreshed.append((a, b))
-            return
-        sessions = reading.staged_sessions(a, b)
-        if self._session in sessions or reading.is_barred(a, b):
-            return
-        if len(sessions) + 1 >= self._enough and self._has_place(a, b):
-            self._room.move_in(a, b)
-            self.linked.append((a, b))
-        elif len(sessions) < max(1, self._enough):
-            self.staged[a, b] = len(sessions) + 1
-        else:
-            return
-        self.known += bool(sessions)
+    def take(self, numbers: list[int]) -> None:
+        """Refresh, link, stage or skip each pair of some blocks, which are ascending."""
+        reading, session = self._reading, self._session
+        existing, barred = reading.linked_among(numbers), reading.barred_among(numbers)
+        earlier = reading.staged_among(numbers)
+        most = max(1, self._enough)
+        for ends in combinations(numbers, 2):
+            if ends in existing:
+                if not reading.was_refreshed(*ends, session):
+                    self.refreshed.append(ends)
+                continue
+            sessions = earlier.get(ends, ())
+            if session in sessions or ends in barred:
+                continue
+            count = len(sessions)
+            if count + 1 >= self._enough and self._has_place(*ends):
+                self._room.move_in(*ends)
+                self.linked.append(ends)
+            elif count < most:
+                self.staged[ends] = count + 1
+            else:
+                continue
+            self.known += count > 0
 
     def _has_place(self, a: int, b: int) -> bool:
         return self._room.degree(a) < self._cap and self._room.degree(b) < self._cap

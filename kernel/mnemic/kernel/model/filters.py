@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 from attrs import define, frozen
 
@@ -98,7 +98,7 @@ class Where(Value):
             FieldRefused: A key is unknown, a value is of the wrong kind, a range is empty, or a
                 filter holds too many others.
         """
-        return _Parser().parsed("where", {} if where is None else where, DEPTH_MAX)
+        return EVERYTHING if where is None else _Parser().parsed("where", where, DEPTH_MAX)
 
     def plain(self) -> dict[str, Any]:
         """Return the filter in the canonical form that is recorded; ``parse`` reads it."""
@@ -123,6 +123,10 @@ class Where(Value):
         if self.not_of is not None:
             found["not"] = self.not_of.plain()
         return found
+
+
+EVERYTHING: Final = Where()
+"""The filter without conditions."""
 
 
 def unknown_keys(where: object) -> set[str]:

@@ -44,6 +44,10 @@ _EXP_LARGEST: Final = float.fromhex("0x1.62e42fefa39efp+9")
 """The last x whose exponential is a finite float64 (709.78...)."""
 _EXP_SMALLEST: Final = -746.0
 """Below this every exponential rounds to 0.0 (the last that does not is at -745.13...)."""
+_EXP_NORMAL: Final = 708.0
+"""Up to here, either way, the power of two in an exponential is a normal float64."""
+_EXPONENT_BIAS: Final = 1023
+_MANTISSA_BITS: Final = 52
 _ROOT_HALF: Final = float.fromhex("0x1.6a09e667f3bcdp-1")
 _INT64_SPAN: Final = 2.0**63
 _FAR_FROM_SPAN: Final = 9e9
@@ -82,18 +86,30 @@ def exp(x: float) -> float:
 
 def exp_each(x: Floats) -> Floats:
     """Return `exp` of every element of *x*, bit-equal to it."""
-    if not (x <= _EXP_LARGEST).all():  # nan is not below it either
-        if np.isnan(x).any():
+    if not x.size:
+        return np.zeros_like(x)
+    largest = np.maximum.reduce(x, axis=None)
+    if not largest <= _EXP_LARGEST:  # nan is not below it either
+        if math.isnan(largest):
             raise ValueError("exp of nan: pass numbers")
-        raise OverflowError(f"exp of {x.max()!r} exceeds float64: pass at most {_EXP_LARGEST!r}")
+        raise OverflowError(f"exp of {largest!r} exceeds float64: pass at most {_EXP_LARGEST!r}")
+    if np.minimum.reduce(x, axis=None) >= -_EXP_NORMAL and largest <= _EXP_NORMAL:
+        power = np.rint(x * _PER_LN2)
+        # The power of two in one factor, made of its bits: an exponent and no mantissa.
+        whole = power.astype(np.int64)
+        whole += _EXPONENT_BIAS
+        whole <<= _MANTISSA_BITS
+        scaled: Floats = _exp_near_zero(x, power)
+        scaled *= whole.view(np.float64)
+        return scaled
     x = np.maximum(x, _EXP_SMALLEST)
     power = np.rint(x * _PER_LN2)
-    whole = power.astype(np.int32)
-    half = whole >> 1
+    exponent = power.astype(np.int32)
+    half = exponent >> 1
     with np.errstate(under="ignore"):
         near = _exp_near_zero(x, power)
-        scaled: Floats = (near * np.ldexp(1.0, half)) * np.ldexp(1.0, whole - half)
-    return scaled
+        found: Floats = (near * np.ldexp(1.0, half)) * np.ldexp(1.0, exponent - half)
+    return found
 
 
 def ln(x: float) -> float:
@@ -177,7 +193,8 @@ def nano(x: float) -> int:
 
 def nano_each(x: Floats) -> Integers:
     """Return `nano` of every element of *x*."""
-    scaled = x * 1e9 if (np.abs(x) < _FAR_FROM_SPAN).all() else _within_span(x)
+    largest = np.maximum.reduce(np.abs(x), axis=None, initial=0.0)  # nan, if one is
+    scaled = x * 1e9 if largest < _FAR_FROM_SPAN else _within_span(x)
     return np.rint(scaled).astype(np.int64)
 
 
@@ -214,10 +231,16 @@ def weighted_each(weights: Sequence[int], signals: Sequence[Integers]) -> Intege
     """
     if not signals:
         raise ValueError("no signals given: pass at least one array")
-    total: Integers = np.zeros((), dtype=np.int64)
+    total: Integers | None = None
     for weight, signal in zip(weights, signals, strict=True):
-        total = total + np.multiply(signal, weight, dtype=np.int64)
-    return (total + NANO // 2) // NANO
+        if total is None:
+            total = np.multiply(signal, weight, dtype=np.int64)
+        elif weight:
+            total += np.multiply(signal, weight, dtype=np.int64)
+    assert total is not None, "there are signals"  # noqa: S101
+    total += NANO // 2
+    total //= NANO
+    return total
 
 
 def share(part: int, whole: int) -> int:
@@ -299,7 +322,7 @@ def decayed(rate_nano_per_hour: int, idle_us: int) -> int:
 
 def decayed_each(rates_nano_per_hour: Integers, idle_us: Integers) -> Integers:
     """Return `decayed` of every pair of rate and idle time."""
-    if (rates_nano_per_hour < 0).any():
+    if rates_nano_per_hour.min(initial=0) < 0:
         raise ValueError("decay rates of an array: pass at least 0")
     idle = np.maximum(idle_us, 0).astype(np.float64)
     return nano_each(exp_each(rates_nano_per_hour.astype(np.float64) * idle / _NANO_HOUR))

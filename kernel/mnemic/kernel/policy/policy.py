@@ -65,6 +65,15 @@ RELEVANCE_WEIGHTS = (
 )
 
 
+ADDED_WEIGHTS = (
+    "relevance_recency",
+    "relevance_asker",
+    "relevance_phrase",
+    "relevance_nearby",
+    "relevance_distinct",
+)
+
+
 PROBABILITY_WEIGHTS = (
     "probability_lexical",
     "probability_cosine",
@@ -433,6 +442,11 @@ class Policy(Value):
     def relevance_weights(self) -> tuple[int, ...]:
         """Weight of each part of relevance, nano-units, in the order of ``RELEVANCE_WEIGHTS``."""
         return tuple(nano(getattr(self, name)) for name in RELEVANCE_WEIGHTS)
+
+    @cached_property
+    def added_weights(self) -> tuple[int, ...]:
+        """Weight of each part that recipe ``recall-3`` adds to relevance, nano-units."""
+        return tuple(nano(getattr(self, name)) for name in ADDED_WEIGHTS)
 
     @cached_property
     def probability_weights(self) -> tuple[int, ...]:

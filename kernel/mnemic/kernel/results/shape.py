@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 import attrs
@@ -180,11 +179,22 @@ class Deferrable(Result):
 
     def with_fields(self, **changes: Any) -> Self:
         """Return this result with some fields replaced; what is not computed yet stays so."""
-        known: dict[str, Any] = {}
-        for entry in attrs.fields(type(self)):
-            with suppress(AttributeError):
-                known[entry.name] = object.__getattribute__(self, entry.name)
+        names = (entry.name for entry in attrs.fields(type(self)))
+        given = ((name, _given(self, name)) for name in names if name not in changes)
+        known = {name: value for name, value in given if value is not _ABSENT}
         return self.deferred(getattr(self, "_later", _nothing), known | changes)
+
+
+_ABSENT: Final = object()
+"""In place of a field that has no value yet."""
+
+
+def _given(result: Deferrable, name: str) -> Any:
+    """Return a field without computing it; ``_ABSENT`` if it has no value yet."""
+    try:
+        return object.__getattribute__(result, name)
+    except AttributeError:
+        return _ABSENT
 
 
 def _nothing(name: str) -> Mapping[str, Any]:

@@ -109,6 +109,8 @@ class Extractions:
 
     def are_facts(self, blocks: NDArray[np.int64], version: int) -> NDArray[np.bool_]:
         """Return which of *blocks* an extraction up to *version* found as facts."""
+        if not len(self._version):
+            return np.zeros(len(blocks), dtype=np.bool_)
         facts, extractions = self._of["facts"].columns()
         return np.isin(blocks, facts[extractions < self.count(version)])
 

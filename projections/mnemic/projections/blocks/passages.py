@@ -68,7 +68,7 @@ class Searched:
         if self.texts is None or not len(matches.documents):
             return matches
         texts = self.texts[matches.documents].astype(np.int64)
-        starts = np.flatnonzero(np.diff(texts, prepend=-1))
+        starts = (np.diff(texts, prepend=-1)).nonzero()[0]
         return Matches(texts[starts], np.maximum.reduceat(matches.strengths, starts))
 
 

@@ -11,7 +11,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain, repeat
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from mnemic.projections.storage.event_columns import EventColumns, grouped
 from mnemic.projections.storage.ranges import range_places
 
 Ends = tuple[int, int]
-LATE_MAX = 4096
+LATE_MAX = 512
 """Minimum number of pairs buffered in lists before they move into the arrays."""
 LATE_SHARE = 4
 """Buffered pairs as a share of the others (one in this many) before they move."""
@@ -91,22 +91,33 @@ class Incidence:
 
     def of(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the pairs of several blocks, ascending; a pair of two of them occurs twice."""
-        pairs = self.touching(blocks)
+        pairs, _ = self.around(blocks)
         pairs.sort()
         return pairs
 
-    def touching(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the pairs of several blocks, in any order; a pair of two of them occurs twice."""
+    def around(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the pairs of several blocks, in any order, and which block each was found by.
+
+        A pair of two of them occurs twice.
+
+        Returns:
+            The pairs, and the position in *blocks* of one end of each.
+        """
         lazy, since = self._parts
         first, ends = lazy.value
-        known = blocks[blocks + 1 < len(ends)]
-        begins = ends[known]
-        early = range_places(begins, ends[known + 1] - begins)
-        pairs: NDArray[np.int64] = first[early].astype(np.int64)
+        known = (blocks + 1 < len(ends)).nonzero()[0]
+        begins = ends[blocks[known]]
+        sizes = ends[blocks[known] + 1] - begins
+        pairs: NDArray[np.int64] = first[range_places(begins, sizes)].astype(np.int64)
+        owners = np.repeat(known, sizes)
         if since:
-            late = chain.from_iterable(map(since.get, blocks.tolist(), repeat(())))
-            pairs = np.concatenate((pairs, np.fromiter(late, dtype=np.int64)))
-        return pairs
+            # Copies, since the writer may extend a list between two looks at it.
+            found = [tuple(since.get(block, ())) for block in blocks.tolist()]
+            late = np.fromiter(chain.from_iterable(found), dtype=np.int64)
+            pairs = np.concatenate((pairs, late))
+            counts = np.fromiter(map(len, found), dtype=np.int64)
+            owners = np.concatenate((owners, np.repeat(np.arange(len(blocks)), counts)))
+        return pairs, owners
 
     def first(self, block: int) -> Rows:
         """Return those pairs of a block that are in the arrays."""

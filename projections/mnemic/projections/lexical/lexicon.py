@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.numeric.arithmetic import NANO, Integers, ln, share, share_each
+from mnemic.kernel.numeric.arithmetic import NANO, Integers, ln, share
 from mnemic.projections.lexical import analysis
 from mnemic.projections.lexical.languages import words
 from mnemic.projections.lexical.languages.stop_words import ENGLISH
@@ -71,7 +71,7 @@ from mnemic.projections.storage.array_bundle import (
 from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
-from mnemic.projections.storage.sorted_arrays import among
+from mnemic.projections.storage.sorted_arrays import among, run_starts
 
 RARITY_DAMPING: Final = 3
 """Number of terms added to the length of a text, so that short texts are damped."""
@@ -80,6 +80,8 @@ LATE_MAX: Final = 1024
 """Minimum number of queued texts for rebuilding the stock instead of extending postings."""
 LATE_SHARE: Final = 4
 """Queued texts as a share of the others (one in this many) from which the stock is rebuilt."""
+FEW: Final = 64
+"""Up to this many texts that hold one term are not looked up among those that hold another."""
 
 
 class Lexicon:
@@ -422,18 +424,26 @@ class Lexicon:
         if self._order is None:
             raise ValueError("the order of terms is not kept")
         self.settle()
-        pairs = list(dict.fromkeys(pairwise(wording)))
-        holding = []
-        for first, second in pairs:
-            rarer, other = self._of(first).rows[0], self._of(second).rows[0]
+        pairs = [*dict.fromkeys(pairwise(wording))]
+        held, holding = [], []
+        for pair in pairs:
+            rarer, other = (self._of(term).rows[0] for term in pair)
             if len(other) < len(rarer):
                 rarer, other = other, rarer
-            holding.append(rarer[among(other, rarer)].astype(np.int64))
-        if not any(map(len, holding)):
-            return Matches(self._lengths[:0], self._lengths[:0])
-        found = self._order.side_by_side(pairs, holding)
-        documents, held = np.unique(found, return_counts=True)
-        return Matches(documents, share_each(held, np.full_like(held, len(pairs))))
+            # The texts of a few are compared as fast as they are looked up.
+            some = rarer if len(rarer) <= FEW else rarer[among(other, rarer)]
+            if len(some) and len(other):
+                held.append(pair)
+                holding.append(some)
+        nothing = self._lengths[:0]
+        if not held:
+            return Matches(nothing, nothing)
+        found = self._order.side_by_side(held, holding).astype(np.int64)
+        found.sort()
+        starts = run_starts(found)
+        times = np.diff(starts, append=len(found))
+        shares = [share(count, len(pairs)) for count in range(len(pairs) + 1)]
+        return Matches(found[starts], np.array(shares, dtype=np.int64)[times])
 
     def counts(
         self,

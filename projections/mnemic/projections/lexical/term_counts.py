@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -86,16 +87,16 @@ class TermCounts:
         amount = own[:, None] * np.concatenate(((WHOLE,), parts))
         reached, total = summed((near + rows[:, None]).ravel(), amount.ravel(), terms * count)
         term, found = np.divmod(reached, count)
-        inside = np.flatnonzero(found)
+        inside = found.nonzero()[0]
         term, found = term[inside], found[inside] - 1
         received = total[inside].astype(np.int64)
         if full_length is not None:
             self._damp(found, received, full_length, (holding + rows, own, reached[inside]))
-        ends = np.searchsorted(term, np.arange(1, terms))
+        ends = term.searchsorted(np.arange(1, terms + 1))
         return evolve(
             self,
-            documents=tuple(np.split(found, ends)),
-            counts=tuple(np.split(received // WHOLE, ends)),
+            documents=cut(found, ends),
+            counts=cut(received // WHOLE, ends),
         )
 
     def _damp(
@@ -115,7 +116,7 @@ class TermCounts:
                 these, and the keys of *documents*.
         """
         lengths = self.lengths.take(documents)
-        long = np.flatnonzero(lengths > full_length)
+        long = (lengths > full_length).nonzero()[0]
         keys, own, wanted = held
         if not len(long) or not len(keys):
             return
@@ -144,7 +145,7 @@ class TermCounts:
             total = (held @ worth).astype(np.int64, copy=False)
             if full_length is not None:
                 self._damp(documents, total, full_length, (holding, own, documents))
-            reached = np.flatnonzero(total)
+            reached = total.nonzero()[0]
             found.append(documents[reached])
             counts.append(total[reached] // WHOLE)
         return evolve(self, documents=tuple(found), counts=tuple(counts))
@@ -230,6 +231,11 @@ class TermCounts:
         return self.matches().of(documents)
 
 
+def cut(values: NDArray[Any], ends: Integers) -> tuple[NDArray[Any], ...]:
+    """Return the parts of *values* that end at each of *ends*, one after the other."""
+    return tuple([values[start:end] for start, end in pairwise((0, *ends.tolist()))])
+
+
 class Matches(NamedTuple):
     """Match strengths of some documents."""
 
@@ -259,7 +265,7 @@ def summed(
     found: Integers
     if SPARSE * len(keys) > limit:
         total = np.bincount(keys, values, limit)
-        found = np.flatnonzero(total > 0)
+        found = (total > 0).nonzero()[0]
         return found, np.asarray(total[found], dtype=np.float64)
     distinct, which = np.unique(keys, return_inverse=True)
     total = np.bincount(which, values, len(distinct))

@@ -13,6 +13,7 @@ from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacke
 from mnemic.projections.storage.columns import Interner
 from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.ranges import range_places
+from mnemic.projections.storage.sorted_arrays import run_starts
 
 
 class TermOrder:
@@ -65,13 +66,15 @@ class TermOrder:
         begins = self._begins.values[together]
         lengths = self._begins.values[together + 1] - begins
         terms = self._order.values[range_places(begins, lengths)]
-        owner = np.repeat(np.arange(len(together)), lengths)
+        ends = lengths.cumsum()
         first, second = (
-            np.repeat([self._terms.known(pair[side]) for pair in pairs], sizes)[owner[:-1]]
-            for side in (0, 1)
+            np.repeat([self._terms.known(pair[side]) for pair in pairs], sizes) for side in (0, 1)
         )
-        held = (terms[:-1] == first) & (terms[1:] == second) & (owner[:-1] == owner[1:])
-        places = owner[:-1][held]
+        places = (terms == np.repeat(first, lengths)).nonzero()[0]
+        owner = ends.searchsorted(places, side="right")
+        inside = places + 1 < ends[owner]
+        places, owner = places[inside], owner[inside]
+        owner = owner[terms[places + 1] == second[owner]]
         # The same pair may occur again in a document.
-        found: Integers = together[places[np.flatnonzero(np.diff(places, prepend=-1))]]
+        found: Integers = together[owner[run_starts(owner)]]
         return found

@@ -55,7 +55,7 @@ def judged(policy: Policy, recipe: Recipe, ranking: Ranking) -> Judgment:
     """
     if not recipe.graded or ranking.match is None:
         return Judgment()
-    best = np.flatnonzero(ranking.shares > 0)[:BEST]
+    best = (ranking.shares > 0).nonzero()[0][:BEST]
     value = 0
     if len(best):
         value = answerable(policy, int(log_odds(policy, ranking.evidence(recipe, best)).max()))

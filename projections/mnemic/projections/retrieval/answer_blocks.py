@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from attrs import fields, frozen
 
 from mnemic.kernel.events import SIGNALS, AnswerRow
+from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.numeric.arithmetic import NANO, product
-from mnemic.kernel.policy import Frame, Policy
+from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.results import Contribution, ScoredBlock
 from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.lines import Shown, shown
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.view import View
+from mnemic.projections.view.block_results import validity
 
 _DETAILS: Final = frozenset({"contributions", "relevance_parts"})
 _FIELDS: Final = frozenset(each.name for each in fields(ScoredBlock)) - _DETAILS
@@ -30,57 +32,76 @@ class Weighing(Value):
     """Weight of each signal, nano-units."""
     parts: Sequence[int]
     """Weight of each part of relevance, nano-units."""
+    is_doubtful: bool
+    """Whether nothing in memory answers the question."""
+    explored: BlockId | None
+    """The block that took its place by chance; None: none did."""
+    instant_us: int
+    """When they were asked for, by the wall clock."""
+    counter: TokenCounter
+    """How their lines are counted."""
 
-    @classmethod
-    def of(cls, policy: Policy, recipe: Recipe, frame: Frame, *, asked: bool) -> Self:
-        """Return the weights of a frame, with a question if *asked*, and of a policy."""
-        return cls(recipe=recipe, signals=frame.weights(asked=asked), parts=recipe.weights(policy))
+
+@frozen(kw_only=True)
+class _Placed:
+    """A block of an answer, with all that its fields are computed from."""
+
+    id: BlockId
+    row: AnswerRow
+    shown: Shown
+    line: str
+    """The line that cites it."""
+    passage: int | None
+    """The passage that is cited, from 1."""
+    via: BlockId | None
+    """The block whose edge brought it in."""
 
 
 def answer_blocks(
     view: View,
     weighing: Weighing,
-    chosen: Iterable[tuple[AnswerRow, str]],
-    marks: Callable[[AnswerRow, str], Mapping[str, Any]],
+    chosen: Iterable[tuple[AnswerRow, str, int | None]],
 ) -> tuple[ScoredBlock, ...]:
     """Return the blocks of an answer.
 
     Args:
         view: The view that was asked. The blocks hold nothing of it, since it may move on.
         weighing: How they were scored.
-        chosen: The blocks, best first, and the line of each.
-        marks: From these to the fields that do not follow from the block and its row.
+        chosen: The blocks, best first, the line of each, and the passage that it cites.
     """
+    ids = view.state.catalogue.ids
+    placed = [
+        _Placed(
+            id=ids[row.block],
+            row=row,
+            shown=shown(view, row.block),
+            line=line,
+            passage=passage,
+            via=ids[row.via] if row.via >= 0 else None,
+        )
+        for row, line, passage in chosen
+    ]
     return tuple(
-        [
-            ScoredBlock.deferred(
-                partial(_fields, weighing, shown(view, row.block), row),
-                {
-                    "id": view.id(row.block),
-                    "was_expanded": row.via >= 0,
-                    "expanded_via": view.id(row.via) if row.via >= 0 else None,
-                    **marks(row, line),
-                },
-            )
-            for row, line in chosen
-        ]
+        [ScoredBlock.deferred(partial(_fields, weighing, each), {"id": each.id}) for each in placed]
     )
 
 
-def _fields(weighing: Weighing, shown: Shown, row: AnswerRow, name: str) -> dict[str, Any]:
+def _fields(weighing: Weighing, placed: _Placed, name: str) -> dict[str, Any]:
     """Return one field of a block and those that are computed with it."""
     if name in _DETAILS:
+        row = placed.row
         return {
             "contributions": contributions(SIGNALS, weighing.signals, row.signals),
             "relevance_parts": relevance_parts(weighing.recipe, weighing.parts, row),
         }
-    return _plain_fields(shown, row, weighing.recipe) if name in _FIELDS else {}
+    return _plain_fields(weighing, placed) if name in _FIELDS else {}
 
 
-def _plain_fields(shown: Shown, row: AnswerRow, recipe: Recipe) -> dict[str, Any]:
+def _plain_fields(weighing: Weighing, placed: _Placed) -> dict[str, Any]:
     """Return the fields of a block of an answer that say what it is and how it was scored."""
+    shown, row = placed.shown, placed.row
     values = [value / NANO for value in row.signals]
-    signal = dict(zip((*SIGNALS, *recipe.parts), values, strict=True))
+    signal = dict(zip((*SIGNALS, *weighing.recipe.parts), values, strict=True))
     known = {name: value for name, value in signal.items() if value >= 0}
     return {
         "content": shown.content,
@@ -92,6 +113,13 @@ def _plain_fields(shown: Shown, row: AnswerRow, recipe: Recipe) -> dict[str, Any
         "author": shown.author,
         "thread": shown.thread,
         "created_at": shown.created_at,
+        **validity(shown.period, weighing.instant_us),
+        "was_expanded": placed.via is not None,
+        "expanded_via": placed.via,
+        "was_explored": placed.id == weighing.explored,
+        "doubtful": weighing.is_doubtful,
+        "passage": placed.passage,
+        "tokens": weighing.counter.count(placed.line),
         "composite_score": row.score / NANO,
         "relevance_score": known.get("relevance", 0.0),
         "recency_score": signal["recency"],

@@ -47,7 +47,8 @@ class Budget:
 
     def __init__(self, ranking: Ranking, *, places: int, tokens: int, cost: Cost) -> None:
         self._ranking = ranking
-        self._places = places
+        self.places = places
+        """Places that are left."""
         self._tokens = tokens
         self._cost = cost
         self._shares = [
@@ -55,17 +56,12 @@ class Budget:
             for share in sorted({*ranking.shares[ranking.shares < NANO].tolist()})
         ]
 
-    @property
-    def is_full(self) -> bool:
-        """Whether every place is taken."""
-        return not self._places
-
     def obstacle(self, place: int) -> str | None:
         """Return the limit that excludes the block at *place* of the ranking; None: it fits.
 
         ``top_k``, ``token_budget`` or ``zone_full``.
         """
-        if not self._places:
+        if not self.places:
             return "top_k"
         cost = self._cost(int(self._ranking.numbers[place]))
         if cost > self._tokens:
@@ -78,7 +74,7 @@ class Budget:
     def take(self, place: int) -> None:
         """Admit the block at *place*."""
         cost = self._cost(int(self._ranking.numbers[place]))
-        self._places -= 1
+        self.places -= 1
         self._tokens -= cost
         for share in self._bounds(place) if self._shares else ():
             share.places = max(0, share.places - 1)

@@ -29,26 +29,25 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     """
     graph, ids, columns = view.state.graph, view.state.catalogue.ids, view.columns
     count = view.policy.expansions
-    pairs = graph.incident.touching(columns.numbers[seeds[:-1]])
-    pairs = pairs[edges.exist(view, pairs)]
-    one = columns.of_numbers(graph.low[pairs])
-    other = columns.of_numbers(graph.high[pairs])
-    from_one = seeds[one]
-    reached = np.where(from_one, other, one)
-    # A pair of two seeds occurs twice, and leads nowhere.
-    leading = np.flatnonzero((from_one != seeds[other]) & pool[reached])
-    pairs, reached = pairs[leading], reached[leading]
-    follows = view.edge_rows.column("relation", pairs) != graph.relations.known("contradicts")
-    if not follows.all():
-        leading, pairs, reached = leading[follows], pairs[follows], reached[follows]
-    if not count or not len(pairs):
-        return reached[:0], {}
-    one, other = one[leading], other[leading]
-    seed = np.where(from_one[leading], one, other)
-    weight = _effective(view, pairs, one, other)
+    seed = seeds[:-1].nonzero()[0]
+    numbers = columns.numbers[seed]
+    pairs, owners = graph.incident.around(numbers)
+    # First: of pairs that are linked after the view, the ends may not be written yet.
+    existing = edges.exist(view, pairs)
+    pairs, owners = pairs[existing], owners[existing]
+    reached = columns.of_numbers(graph.low[pairs] + graph.high[pairs] - numbers[owners])
+    # A pair of two seeds leads nowhere.
+    leading = ((pool & ~seeds)[reached]).nonzero()[0]
+    contradicts = graph.relations.known("contradicts")
+    if contradicts >= 0:
+        leading = leading[view.edge_rows.column("relation", pairs[leading]) != contradicts]
+    if not count or not len(leading):
+        return leading[:0], {}
+    reached, seed = reached[leading], seed[owners[leading]]
+    weight = _effective(view, pairs[leading], seed, reached)
     strongest = np.full(columns.count, -1, dtype=np.int64)
     np.maximum.at(strongest, reached, weight)
-    found = np.flatnonzero(strongest >= 0)
+    found = (strongest >= 0).nonzero()[0]
     if len(found) > count:
         found = found[best_of(strongest[found] + 1, columns.numbers[found], ids, k=count)]
     is_best = columns.mask(found)

@@ -106,7 +106,7 @@ def lines(view: View, recipe: Recipe, best: BestPassage) -> tuple[Line, Line]:
     if not recipe.graded:
         return partial(_line, view, None, ()), cache(partial(_former, view))
     contested = contested_blocks(view)
-    seen = partial(_line, view, best, contested)
+    seen = cache(partial(_line, view, best, contested))
     return seen, seen
 
 

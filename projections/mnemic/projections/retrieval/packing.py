@@ -55,7 +55,7 @@ from mnemic.projections.retrieval.ranking import Inquiry, Ranking, digest
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import block_result, validity
+from mnemic.projections.view.block_results import block_result
 
 COUNTER_HEADING = "But mind:"
 
@@ -137,7 +137,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     explored, by_chance = _settled(view, ranking, limits, line)
     places, runners_up = _choose(view, ranking, limits, line)
     chosen = ranking.answer_rows(places)
-    replaced = {row.block: view.predecessors(row.block) for row in chosen}
+    replaced = view.predecessors_of([row.block for row in chosen])
     contested = contested_blocks(view)
     disputes = {
         row.block: view.related(row.block, CONTRADICTS) for row in chosen if row.block in contested
@@ -153,15 +153,19 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         text = NOTHING
     blocks = answer_blocks(
         view,
-        Weighing.of(view.policy, inquiry.recipe, inquiry.frame, asked=inquiry.query is not None),
-        zip(chosen, shown_lines, strict=True),
-        marks=lambda row, line: {
-            "doubtful": judgment.verdict == NO,
-            **validity(view.period(row.block), view.point.instant_us),
-            "was_explored": view.id(row.block) == by_chance,
-            "passage": _passage(best(row.block)),
-            "tokens": limits.counter.count(line),
-        },
+        Weighing(
+            recipe=inquiry.recipe,
+            signals=inquiry.frame.weights(asked=inquiry.query is not None),
+            parts=inquiry.recipe.weights(view.policy),
+            is_doubtful=judgment.verdict == NO,
+            explored=by_chance,
+            instant_us=view.point.instant_us,
+            counter=limits.counter,
+        ),
+        [
+            (row, line, _passage(best(row.block)))
+            for row, line in zip(chosen, shown_lines, strict=True)
+        ],
     )
     never_scored = tuple(_never_scored(view, inquiry, replaced))
     digest = digest_of(view, chosen)
@@ -289,7 +293,7 @@ def _in_turn(
     for place in ranking.order():
         if place in doubts:
             yield place, "min_probability"
-        elif room.is_full:
+        elif not room.places:
             yield place, "top_k"
         else:
             reason = room.obstacle(place)
@@ -301,7 +305,7 @@ def _in_turn(
 def _doubts(ranking: Ranking, limits: Limits) -> frozenset[int]:
     """Return the places of blocks below the floor of probability."""
     found = doubtful(ranking, floor=limits.floor, min_probability=limits.min_probability)
-    return frozenset() if found is None else frozenset(np.flatnonzero(found).tolist())
+    return frozenset() if found is None else frozenset(found.nonzero()[0].tolist())
 
 
 def _budget(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> Budget:
@@ -358,7 +362,8 @@ def _choose(
 ) -> tuple[list[int], list[RunnerUpRow]]:
     """Return the places of the included blocks, best first, and the runners-up."""
     chosen: list[int] = []
-    dropped: list[RunnerUpRow] = []
+    dropped: list[int] = []
+    reasons: list[str] = []
     for place, reason in choices(view.policy, ranking, limits, line):
         if reason is None:
             chosen.append(place)
@@ -367,9 +372,12 @@ def _choose(
             if reason == "top_k":
                 break
             continue  # top_k is reached, but not the budget: a shorter text may still fit
-        block = view.id(int(ranking.numbers[place]))
-        dropped.append((block, int(ranking.scores[place]), reason))
-    return sorted(chosen), dropped
+        dropped.append(place)
+        reasons.append(reason)
+    ids = view.state.catalogue.ids
+    blocks = [ids[number] for number in ranking.numbers[dropped].tolist()]
+    scores = ranking.scores[dropped].tolist()
+    return sorted(chosen), [*zip(blocks, scores, reasons, strict=True)]
 
 
 def _dropped_field(

@@ -148,11 +148,11 @@ class Ranking:
             return in_turn
         first = np.isin(self.numbers, list(self.guaranteed))
         turns = self.turns[~first[self.turns]]
-        return [*np.flatnonzero(first).tolist(), *turns.tolist()]
+        return [*first.nonzero()[0].tolist(), *turns.tolist()]
 
     def place(self, number: int) -> int | None:
         """Return the place of a block, from 0; None if it was not scored."""
-        found = np.flatnonzero(self.numbers == number)
+        found = (self.numbers == number).nonzero()[0]
         return int(found[0]) if len(found) else None
 
 
@@ -162,11 +162,8 @@ def rank(view: View, inquiry: Inquiry) -> Ranking:
     Source: DOMAIN section 6.
     """
     found = _all_ranked(view.knowing(inquiry.statistics), inquiry)
-    found = evolve(found, turns=_said_once(view, found))
-    if found.match is None or not inquiry.recipe.graded:
-        return found
-    column = len(SIGNALS) + inquiry.recipe.parts.index("probability")
-    return evolve(found, probabilities=found.table[column])
+    turns = _said_once(view, found)
+    return found if turns is found.turns else evolve(found, turns=turns)
 
 
 def _said_once(view: View, found: Ranking) -> Ints:
@@ -235,23 +232,33 @@ def _ranked(view: View, inquiry: Inquiry, pool: Ints) -> Ranking:
             chosen[columns.places(guaranteed)] = True
         neighbours, via = expand(view, chosen, columns.mask(eligible_at))
         chosen[neighbours] = True
-        at = np.flatnonzero(chosen[:-1])
+        at = chosen[:-1].nonzero()[0]
         match = match.over(at)
     scores, table = _scored(view, inquiry, match, at)
     numbers = columns.numbers_at(at)
     order = best_first(
         view.state.catalogue.ids, numbers, scores, _strengths(inquiry, match, numbers)
     )
+    table = table[:, order]
     return Ranking(
         numbers=numbers[order],
         scores=scores[order],
-        table=table[:, order],
+        table=table,
         via=via,
         guaranteed=frozenset(guaranteed.tolist()),
         match=match,
         shares=columns.shares[at][order],
         turns=np.arange(len(numbers)),
+        probabilities=_probabilities(inquiry, table),
     )
+
+
+def _probabilities(inquiry: Inquiry, table: Ints) -> Ints | None:
+    """Return the row of a table of signals and parts that holds the probabilities."""
+    if inquiry.query is None or not inquiry.recipe.graded:
+        return None
+    found: Ints = table[len(SIGNALS) + inquiry.recipe.parts.index("probability")]
+    return found
 
 
 def _strengths(inquiry: Inquiry, match: Match | None, numbers: Ints) -> Ints | None:
@@ -298,16 +305,18 @@ def _merged(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -
     others = {*numbers.tolist()} - {*apart.numbers.tolist()}
     brought = {number: seed for number, seed in everything.via.items() if number in others}
     turns = [places[number] for number in _in_turn(everything, apart)]
+    table = np.concatenate((apart.table, everything.table[:, limited]), axis=1)[:, order]
     return Ranking(
         numbers=merged,
         scores=scores[order],
-        table=np.concatenate((apart.table, everything.table[:, limited]), axis=1)[:, order],
+        table=table,
         via=apart.via | brought,
         guaranteed=everything.guaranteed,
         match=everything.match,
         shares=view.shares(merged),
         turns=np.array(turns, dtype=np.int64),
         apart=apart.match,
+        probabilities=_probabilities(inquiry, table),
     )
 
 

@@ -100,6 +100,16 @@ class Request(Value):
         self._check_min_probability()
         if self.asked_by is not None:
             checked_name("asked_by", self.asked_by)
+        where = self._plain_filter()
+        query = (self.query or "").strip() or None
+        if query == self.query and where == self.where:
+            return self
+        return evolve(self, query=query, where=where)
+
+    def _plain_filter(self) -> dict[str, Any] | None:
+        """Return the filter in its plain form; None: it has no conditions."""
+        if self.where is None:
+            return None
         where = Where.parse(self.where).plain()
         size = len(json.dumps(where))
         if size > FILTER_LENGTH_MAX:
@@ -108,7 +118,7 @@ class Request(Value):
                 recovery="Filter by fewer or shorter words.",
                 field="where",
             )
-        return evolve(self, query=(self.query or "").strip() or None, where=where or None)
+        return where or None
 
     def _check_min_probability(self) -> None:
         least = self.min_probability

@@ -16,6 +16,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -72,33 +73,33 @@ class VersionSnapshot:
         """The active blocks, once they were needed."""
         self._quarantined: Ints | None = None
 
-    @property
+    @cached_property
     def life(self) -> TableView:
         """The blocks."""
-        return self.views.get("life") or self._view("life", self._catalogue.life, self.blocks)
+        return self._view("life", self._catalogue.life, self.blocks)
 
-    @property
+    @cached_property
     def strength(self) -> TableView:
         """When blocks were reinforced, and how they decay."""
         table = self._catalogue.strength
-        return self.views.get("strength") or self._view("strength", table, self.blocks)
+        return self._view("strength", table, self.blocks)
 
-    @property
+    @cached_property
     def evidence(self) -> TableView:
         """Outcomes by block."""
         table = self._catalogue.evidence
-        return self.views.get("evidence") or self._view("evidence", table, self.blocks)
+        return self._view("evidence", table, self.blocks)
 
-    @property
+    @cached_property
     def uses(self) -> TableView:
         """Retrievals by block."""
-        return self.views.get("uses") or self._view("uses", self._catalogue.uses, self.blocks)
+        return self._view("uses", self._catalogue.uses, self.blocks)
 
-    @property
+    @cached_property
     def edge_rows(self) -> TableView:
         """Edges by pair."""
         table = self._graph.rows
-        return self.views.get("edge_rows") or self._view("edge_rows", table, self.pairs)
+        return self._view("edge_rows", table, self.pairs)
 
     def _view(self, name: str, table: VersionedTable, keys: int) -> TableView:
         before = None
@@ -191,6 +192,8 @@ class SnapshotCache:
         """Number of life rows scanned; each block that was superseded, and its successor."""
         self._disputed: tuple[int, Ints] = 0, NO_BLOCKS
         """Number of rows of edges scanned, and the pairs with contradictions."""
+        self._contradictions: tuple[Ints, Rows, Ints] | None = None
+        """Pairs that were contradictions, their rows, and the ends of those that still are."""
         self._speakers: tuple[int, Rows] = 0, np.zeros(0, dtype=np.int32)
         """Number of life rows scanned, and by document the block that has this text."""
         self._sighted: Ints = np.zeros((0, 2), dtype=np.int64)
@@ -300,6 +303,23 @@ class SnapshotCache:
             self._disputed = rows, pairs
         return pairs
 
+    def contradictions(self, pairs: Ints, rows: Rows, make: Callable[[], Ints]) -> Ints:
+        """Return what *make* does, or what it did for the same rows.
+
+        Args:
+            pairs: Pairs of blocks.
+            rows: The row of each in the table of edges.
+            make: From these to the ends of those that are contradictions.
+        """
+        known = self._contradictions
+        if (
+            known is None
+            or not np.array_equal(known[1], rows)
+            or not np.array_equal(known[0], pairs)
+        ):
+            known = self._contradictions = pairs, rows, make()
+        return known[2]
+
     def speakers(self, lives: VersionedTable) -> Rows:
         """Return, by document, the block that has this text."""
         scanned, speakers = self._speakers
@@ -323,7 +343,7 @@ class SnapshotCache:
             fresh = [(each.block, each.other) for _, each in sightings.entries(len(sighted), count)]
             sighted = np.concatenate((sighted, np.array(fresh, dtype=np.int64)))
             self._sighted = sighted
-        return sighted[:count]
+        return sighted if count == len(sighted) else sighted[:count]
 
 
 def _sorted(numbers: Collection[int]) -> Ints:

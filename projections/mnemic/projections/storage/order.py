@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,37 @@ class Ids(Protocol):
         ...
 
 
+FOLD: Final = 32
+"""Most values of which one is compared with others, to bound the greatest of many."""
+
+
+def reached_by(values: NDArray[Any], k: int) -> Any:
+    """Return a bound that *k* of *values* reach at least, and probably few more.
+
+    Args:
+        values: Any numbers, at least one.
+        k: From 1 to as many as there are values.
+
+    Each value that is compared is the maximum of some that are far apart: one pass over all of them
+    takes a third of the time of a partition, and a tenth if most are equal.
+    """
+    fold = min(FOLD, len(values) // (2 * k))
+    if fold <= 1:
+        return np.minimum.reduce(values)
+    width = len(values) // fold
+    greatest = np.maximum.reduce(values[: fold * width].reshape(fold, width))
+    greatest.partition(width - k)
+    return greatest[width - k]
+
+
+def kth_greatest(values: Integers, k: int) -> int:
+    """Return the *k*-th greatest of *values*, which are at least as many; k >= 1."""
+    few = values[values >= reached_by(values, k)]
+    kth = len(few) - k
+    few.partition(kth)
+    return int(few[kth])
+
+
 def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
     """Return the positions of the *k* best, in the order (value descending, id ascending).
 
@@ -31,8 +62,7 @@ def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
     if k < len(values):
         # All values equal to the k-th are kept, since the order of a partition among equals is
         # undefined; the ids then decide.
-        kth = len(values) - k
-        positions = np.flatnonzero(values >= np.partition(values, kth)[kth])
+        positions = (values >= kth_greatest(values, k)).nonzero()[0]
     positions = positions[np.argsort(-values[positions], kind="stable")]
     ordered = values[positions]
     settle_ties(positions, ordered[1:] == ordered[:-1], blocks, ids)
@@ -50,9 +80,8 @@ def best_of(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers
     """
     least = 1
     if k < len(values):
-        kth = len(values) - k
-        least = max(least, int(np.partition(values, kth)[kth])) if k else int(values.max()) + 1
-    positions = np.flatnonzero(values >= least)
+        least = max(least, kth_greatest(values, k)) if k else int(values.max()) + 1
+    positions = (values >= least).nonzero()[0]
     beyond = len(positions) - k
     if beyond <= 0:
         return positions
@@ -93,9 +122,9 @@ def settle_ties(positions: Integers, tie: NDArray[np.bool_], blocks: Integers, i
     """Sort runs of *positions* with equal values by id; *tie* marks those equal to the previous."""
     if not tie.any():
         return
-    starts = np.flatnonzero(np.concatenate(((True,), ~tie)))
+    starts = (np.concatenate(((True,), ~tie))).nonzero()[0]
     lengths = np.diff(starts, append=len(positions))
-    for start in np.flatnonzero(lengths > 1).tolist():
+    for start in (lengths > 1).nonzero()[0].tolist():
         among = slice(int(starts[start]), int(starts[start] + lengths[start]))
         tied = positions[among].tolist()
         names = map(ids.__getitem__, blocks[positions[among]].tolist())

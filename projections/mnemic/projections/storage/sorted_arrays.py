@@ -24,6 +24,13 @@ def among(rising: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]:
     return found
 
 
+def run_starts(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each run of equal *values* starts."""
+    is_first = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    return is_first.nonzero()[0]
+
+
 def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the distinct *values*, ascending, and the index of the first of each.
 

@@ -320,7 +320,7 @@ class VectorIndex:
         extent = self._rows
         self._check_rows(rows, extent)
         self._check_rows(others, extent)
-        dots = self._held.dots_between(rows, others, extent)
+        dots = self._held.dots_between(rows, others)
         norms = self._squared_norms
         return vectors.cosine_each(dots, norms[rows], norms[others])
 

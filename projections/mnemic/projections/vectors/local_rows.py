@@ -5,9 +5,9 @@
 2. A product converts a block of rows to float32, in a buffer that stays in a core's own cache, and
    multiplies it there: measured at 100,000 rows of 256 components, 1.1 to 1.3 times a product with
    a matrix of floats, for a third of the memory (numpy has no fast product of int16).
-3. A small index keeps its rows as floats too, once they were multiplied: there a conversion is
-   noticeable in a recall, and the copy takes little.
-4. Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
+   A copy of the rows as floats would not help a small index either: between two recalls it leaves
+   the cache, and it has twice the bytes to read.
+3. Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
    into a larger copy. Nothing that a reader has is changed, so readers need no lock.
 """
 
@@ -33,11 +33,8 @@ from mnemic.projections.vectors.products import (
 Stored: TypeAlias = NDArray[np.int16]
 
 _NOTHING: Final[Stored] = np.empty((0, 0), dtype=np.int16)
-_NO_FLOATS: Final[Matrix] = np.empty((0, 0), dtype=np.float32)
 ROWS_FIRST: Final = 64
 """Capacity of a new index."""
-FLOATS_MAX: Final = 2**22
-"""Number of components up to which an index keeps its rows as floats too: 16 MiB of them."""
 
 
 def with_room(held: NDArray[Any], capacity: int, dtype: type[np.generic]) -> NDArray[Any]:
@@ -52,19 +49,12 @@ class LocalRows:
 
     Args:
         chunk_components: Number of components converted or multiplied at a time.
-        floats_max: Number of components up to which rows are kept as floats too.
     """
 
-    def __init__(
-        self, *, chunk_components: int = CHUNK_COMPONENTS, floats_max: int = FLOATS_MAX
-    ) -> None:
+    def __init__(self, *, chunk_components: int = CHUNK_COMPONENTS) -> None:
         self.chunk_components = chunk_components
-        self._floats_max = floats_max
         self._stored: Stored = _NOTHING
         """All rows, and spare capacity."""
-        self._floats: tuple[Matrix, int] = _NO_FLOATS, 0
-        """The first rows as floats, with spare capacity, and how many there are. Filled by
-        readers: two at a time write the same numbers, and the last of them is kept."""
 
     def begin_with(self, stored: Stored) -> LocalRows:
         """Take *stored* as the first rows, which are read in place and never written to."""
@@ -113,17 +103,17 @@ class LocalRows:
             whole: Matrix = self.products(query[None], 0, extent)[0]
             return whole if rows is None else whole[rows]
         dots = np.empty(len(rows), dtype=np.float32)
-        for part, block in self._blocks_of(rows, len(query), extent):
+        for part, block in self._blocks_of(rows, len(query)):
             product(query[None], block, out=dots[None, part])
         return dots
 
-    def dots_between(self, rows: Integers, others: Integers, extent: int) -> Matrix:
+    def dots_between(self, rows: Integers, others: Integers) -> Matrix:
         """Return the product of each of *rows* with the one of *others* at the same position."""
         dots = np.empty(len(rows), dtype=np.float32)
         dimension = self._stored.shape[1]
         pairs = zip(
-            self._blocks_of(rows, dimension, extent),
-            self._blocks_of(others, dimension, extent),
+            self._blocks_of(rows, dimension),
+            self._blocks_of(others, dimension),
             strict=True,
         )
         for (part, one), (_, other) in pairs:
@@ -146,7 +136,7 @@ class LocalRows:
             rows = np.arange(first, end)
             blocks = self._blocks(first, end, widest)
         else:
-            blocks = self._blocks_of(rows, widest, len(alive))
+            blocks = self._blocks_of(rows, widest)
         products = np.empty(count * self._width(widest), dtype=np.float32)
         for part, block in blocks:
             out = products[: count * len(block)].reshape(count, len(block))
@@ -164,51 +154,26 @@ class LocalRows:
         Each block overwrites the one before it.
         """
         width = self._width(components)
-        floats = self._as_floats(end)
-        buffer = np.empty((0 if len(floats) else width, self._stored.shape[1]), dtype=np.float32)
+        buffer = np.empty((width, self._stored.shape[1]), dtype=np.float32)
         for start in range(first, end, width):
             stop = min(start + width, end)
-            if len(floats):
-                block = floats[start:stop]
-            else:
-                block = buffer[: stop - start]
-                block[:] = self._stored[start:stop]
+            block = buffer[: stop - start]
+            block[:] = self._stored[start:stop]
             yield slice(start - first, stop - first), block
 
-    def _blocks_of(
-        self, rows: Integers, components: int, extent: int
-    ) -> Iterator[tuple[slice, Matrix]]:
-        """Yield *rows*, below *extent*, as floats, and their positions among them.
+    def _blocks_of(self, rows: Integers, components: int) -> Iterator[tuple[slice, Matrix]]:
+        """Yield *rows* as floats, and their positions among them.
 
         Each block overwrites the one before it.
         """
         # Rows are validated, so clipping never happens; mode="raise" would fill a second buffer.
         width = min(self._width(components), max(1, len(rows)))
         shape = width, self._stored.shape[1]
-        floats = self._as_floats(extent)
-        stored = np.empty((0, 0) if len(floats) else shape, dtype=np.int16)
+        stored = np.empty(shape, dtype=np.int16)
         buffer = np.empty(shape, dtype=np.float32)
         for start in range(0, len(rows), width):
             some = rows[start : start + width]
             block = buffer[: len(some)]
-            if len(floats):
-                np.take(floats, some, axis=0, out=block, mode="clip")
-            else:
-                found = stored[: len(some)]
-                block[:] = np.take(self._stored, some, axis=0, out=found, mode="clip")
+            found = stored[: len(some)]
+            block[:] = np.take(self._stored, some, axis=0, out=found, mode="clip")
             yield slice(start, start + len(some)), block
-
-    def _as_floats(self, rows: int) -> Matrix:
-        """Return at least the first *rows* as floats; nothing where no floats are kept."""
-        stored = self._stored
-        capacity, dimension = stored.shape
-        if capacity * dimension > self._floats_max:
-            self._floats = _NO_FLOATS, 0
-            return _NO_FLOATS
-        matrix, filled = self._floats
-        if len(matrix) < capacity:
-            matrix, filled = zeros((capacity, dimension), np.float32), 0
-        if filled < rows:
-            matrix[filled:rows] = stored[filled:rows]
-            self._floats = matrix, rows
-        return matrix

@@ -3,13 +3,16 @@
 A recall reads them by places, so its stages share masks and index arrays, and nothing is looked up
 by number between them. Each column is computed on first use and kept: what follows from the set of
 active blocks alone, with that set, which is the same object for all versions that share it; the
-rest with the snapshot of its version. Nothing here is written to once it was computed.
+rest with the snapshot of its version. A column whose values follow from the row of each block in a
+table is moved on from one version to the next: only for blocks with another row it is computed
+again. Nothing here is written to once it was computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +110,18 @@ class ActiveColumns:
     def _by_document(self) -> Ints:
         return _inverse(self.documents + 1, len(self.present.alive) + 2)
 
+    def zeros(self, at: At) -> Ints:
+        """Return a zero for each place; for all of them always the same array, not writable."""
+        if not isinstance(at, slice):
+            return np.zeros(len(at), dtype=np.int64)
+        found: Ints = self._kept("zeros", self._zeros)
+        return found
+
+    def _zeros(self) -> Ints:
+        zeros = np.zeros(self.count, dtype=np.int64)
+        zeros.flags.writeable = False
+        return zeros
+
     # --- what the set of active blocks decides ------------------------------------------------
 
     @property
@@ -179,6 +194,19 @@ class ActiveColumns:
         """Return what *make* computes of the set of active blocks alone, computed once."""
         return self._kept(key, make)
 
+    def following(self, key: Any, source: object, make: Callable[[], Any]) -> Any:
+        """Return what *make* computes of the set of active blocks and of *source*.
+
+        Args:
+            key: What it is called in the cache.
+            source: Immutable, and the same object as long as nothing in it has changed.
+            make: Computes it.
+        """
+        known = self._of_set.get(key)
+        if known is None or known[0] is not source:
+            known = self._of_set[key] = source, make()
+        return known[1]
+
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what *make* computes of the facts of this version, computed once."""
         return self._versioned((key,), make)
@@ -194,43 +222,93 @@ class ActiveColumns:
         return self._column("strength", name)
 
     def _column(self, table: str, name: str) -> Ints:
-        found: Ints = self._versioned(
-            (table, name), lambda: getattr(self.view, table).column(name, self.numbers)
-        )
+        return self._followed(table, name, partial(getattr(self.view, table).column, name))
+
+    def _followed(self, table: str, key: Any, make: Callable[[Ints], Ints]) -> Ints:
+        """Return a column that follows from the rows of a table, and that *make* computes.
+
+        Args:
+            table: The name of the table.
+            key: What it is called in the cache.
+            make: From numbers of blocks to their values, each by its row alone.
+        """
+        key = self.present, table, key
+        found: Ints | None = self._of_version.get(key)
+        if found is None:
+            found = self._of_version[key] = self._moved(table, key, make)
         return found
+
+    def _moved(self, table: str, key: Any, make: Callable[[Ints], Ints]) -> Ints:
+        rows = getattr(self.view, table).rows
+        known: _Followed | None = self._of_set.get(key)
+        if known is not None and known.table is rows:
+            return known.values
+        own = rows[self.numbers]
+        if known is None:
+            values = make(self.numbers)
+        else:
+            changed = (own != known.rows).nonzero()[0]
+            values = known.values
+            if len(changed):
+                values = values.copy()
+                values[changed] = make(self.numbers[changed])
+        self._of_set[key] = _Followed(rows, own, values)
+        return values
 
     # --- what the policy decides --------------------------------------------------------------
 
     @property
     def ceilings(self) -> Ints:
         """The score ceiling of each block, nano-units."""
-        return self._judged("ceilings", lambda: self.view.ceilings(self.numbers))
+        return self._judged("life", "ceilings", self.view.ceilings)
 
     @property
     def shares(self) -> Ints:
         """The share of an answer that each block's zone may take, nano-units."""
-        return self._judged("shares", lambda: self.view.shares(self.numbers))
+        return self._judged("life", "shares", self.view.shares)
 
     def signal(self, name: str) -> Ints:
         """Return the signal ``usefulness``, ``confidence`` or ``frequency`` of each block."""
-        return self._judged(name, lambda: self._discounted(name, self._signal(name)))
+        if name not in self.view.policy.zone_discounted:
+            return self._signal(name)
+        values, ceilings = self._signal(name), self.ceilings
+        key = "discounted", name, self.view.policy.id
+        found: Ints = self._versioned(key, lambda: product_each(values, ceilings))
+        return found
 
     def _signal(self, name: str) -> Ints:
-        policy = self.view.policy
+        policy, view = self.view.policy, self.view
         if name == "usefulness":
-            alpha, beta = (self._column("evidence", each) for each in ("alpha", "beta"))
-            return usefulness(policy.prior + alpha, policy.prior + beta)
+            return self._judged(
+                "evidence",
+                name,
+                lambda numbers: usefulness(
+                    *(
+                        policy.prior + view.evidence.column(each, numbers)
+                        for each in ("alpha", "beta")
+                    )
+                ),
+            )
         if name == "frequency":
-            return frequency(self._column("uses", "retrievals"), policy)
+            return self._judged(
+                "uses",
+                name,
+                lambda numbers: frequency(view.uses.column("retrievals", numbers), policy),
+            )
         return self.life("confidence")
 
-    def _discounted(self, name: str, values: Ints) -> Ints:
-        discounted = name in self.view.policy.zone_discounted
-        return product_each(values, self.ceilings) if discounted else values
+    def _judged(self, table: str, name: str, make: Callable[[Ints], Ints]) -> Ints:
+        return self._followed(table, (name, self.view.policy.id), make)
 
-    def _judged(self, name: str, make: Callable[[], Ints]) -> Ints:
-        found: Ints = self._versioned((name, self.view.policy.id), make)
-        return found
+
+class _Followed(NamedTuple):
+    """A column at one version, and the rows that it follows from."""
+
+    table: NDArray[Any]
+    """The row of every block."""
+    rows: NDArray[Any]
+    """Those of the active blocks."""
+    values: Ints
 
 
 def _inverse(values: Ints, size: int) -> Ints:

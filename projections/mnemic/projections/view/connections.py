@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,19 @@ def is_pending(at: BlockView, a: int, b: int) -> bool:
 def is_barred(at: BlockView, a: int, b: int) -> bool:
     """Whether the two were disconnected and not connected since."""
     return key(a, b) in at.mapping(at.state.graph.barred)
+
+
+def barred_among(at: BlockView, numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the pairs of some blocks that are barred, the lower number first."""
+    barred = at.mapping(at.state.graph.barred)
+    return [ends for ends in combinations(sorted(numbers), 2) if ends in barred] if barred else []
+
+
+def staged_among(at: BlockView, numbers: Sequence[int]) -> dict[tuple[int, int], tuple[str, ...]]:
+    """Return ``staged_sessions`` of the pairs of some blocks that have any."""
+    known = staged(at)
+    pairs = combinations(sorted(numbers), 2)
+    return {ends: known[ends].sessions for ends in pairs if ends in known}
 
 
 def staged(at: BlockView) -> dict[tuple[int, int], Staged]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.edges import NO_ANCHOR, EdgeColumns, EdgeFacts
 from mnemic.kernel.model.texts import Erased
 from mnemic.projections.graph.graph import key
+from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.view.block_view import BlockView
 
 Ints = NDArray[np.int64]
@@ -24,6 +27,18 @@ def is_linked(at: BlockView, a: int, b: int) -> bool:
     """Whether there is an edge between two blocks; cheaper than ``edge``."""
     pair = at.state.graph.pairs.get(key(a, b))
     return pair is not None and at.edge_rows.has(pair)
+
+
+def linked_among(at: BlockView, numbers: Sequence[int]) -> set[tuple[int, int]]:
+    """Return the pairs of some blocks that have an edge, the lower number first."""
+    graph = at.state.graph
+    blocks = np.array(sorted(numbers), dtype=np.int64)
+    pairs, owners = graph.incident.around(blocks)
+    existing = exist(at, pairs)  # first: the ends of later pairs may not be written yet
+    pairs, owners = pairs[existing], owners[existing]
+    # Each pair is looked at from its lower end.
+    pairs = pairs[(graph.low[pairs] == blocks[owners]) & among(blocks, graph.high[pairs])]
+    return set(zip(graph.low[pairs].tolist(), graph.high[pairs].tolist(), strict=True))
 
 
 def _edge(at: BlockView, pair: int) -> EdgeFacts | None:
@@ -74,7 +89,10 @@ def related(at: BlockView, number: int, relation: str) -> list[EdgeFacts]:
 
 
 def contradictions(at: BlockView) -> Ints:
-    """Return the two blocks of every edge of contradiction, shape (edges, 2)."""
+    """Return the two blocks of every edge of contradiction, shape (edges, 2).
+
+    It is the same array as before unless one of them has changed.
+    """
     graph = at.state.graph
     wanted = graph.relations.known("contradicts")
     if wanted < 0:
@@ -84,9 +102,14 @@ def contradictions(at: BlockView) -> Ints:
         return NO_ENDS
     rows = at.edge_rows.rows
     found = found[found < min(at.pair_count, len(rows))]
-    found = found[rows[found] >= 0]
-    found = found[at.edge_rows.column("relation", found) == wanted]
-    return np.stack((graph.low[found], graph.high[found]), axis=1).astype(np.int64)
+    own = rows[found]
+
+    def ends() -> Ints:
+        pairs = found[own >= 0]
+        pairs = pairs[at.edge_rows.column("relation", pairs) == wanted]
+        return np.stack((graph.low[pairs], graph.high[pairs]), axis=1).astype(np.int64)
+
+    return at.state.past.contradictions(found, own, ends)
 
 
 def degree(at: BlockView, number: int) -> int:

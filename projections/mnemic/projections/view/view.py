@@ -9,7 +9,6 @@ query runs on either.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,6 +54,9 @@ class View(BlockView):
             known = self._columns = ActiveColumns(self, self.index)
         return known
 
+    def _shares_of_active(self) -> Ints:
+        return self.columns.shares
+
     # --- edges --------------------------------------------------------------------------------
 
     def edge(self, a: int, b: int) -> EdgeFacts | None:
@@ -79,7 +81,12 @@ class View(BlockView):
 
     def contradictions(self) -> Ints:
         """Return the two blocks of every edge of contradiction, shape (edges, 2)."""
-        return edges.contradictions(self)
+        if self.live:
+            return edges.contradictions(self)
+        found: Ints | None = self.kept.get("contradictions")
+        if found is None:
+            found = self.kept["contradictions"] = edges.contradictions(self)
+        return found
 
     def degree(self, number: int) -> int:
         """Return how many edges a block has."""
@@ -122,6 +129,18 @@ class View(BlockView):
     def staged_with(self, number: int) -> list[tuple[int, int]]:
         """Return the staged pairs of a block."""
         return connections.staged_with(self, number)
+
+    def linked_among(self, numbers: Sequence[int]) -> Collection[tuple[int, int]]:
+        """Return the pairs of some blocks that have an edge, the lower number first."""
+        return edges.linked_among(self, numbers)
+
+    def barred_among(self, numbers: Sequence[int]) -> Collection[tuple[int, int]]:
+        """Return the pairs of some blocks that were disconnected, the lower number first."""
+        return connections.barred_among(self, numbers)
+
+    def staged_among(self, numbers: Sequence[int]) -> dict[tuple[int, int], tuple[str, ...]]:
+        """Return ``staged_sessions`` of the pairs of some blocks that have any."""
+        return connections.staged_among(self, numbers)
 
     def staged_sessions(self, a: int, b: int) -> tuple[str, ...]:
         """Return the sessions in which a pair without an edge was returned together."""
@@ -290,8 +309,11 @@ class View(BlockView):
     @property
     def text_count(self) -> int:
         """How many texts were learned by now, erased ones included."""
-        texts = self.state.catalogue.life.column("text")[: self.life.count]
-        return int(texts.max(initial=-1)) + 1
+        count: int | None = None if self.live else self.kept.get("text_count")
+        if count is None:
+            texts = self.state.catalogue.life.column("text")[: self.life.count]
+            count = self.kept["text_count"] = int(texts.max(initial=-1)) + 1
+        return count
 
     def context(self, number: int) -> list[int]:
         """Return the blocks near to a block in its conversation, ascending."""
@@ -320,7 +342,7 @@ class View(BlockView):
         """Return this view with recorded word statistics of a question that is answered again."""
         if statistics == self.statistics:
             return self
-        other = copy(self)
+        other = self._copied()
         other.statistics = statistics
         return other
 
@@ -331,13 +353,13 @@ class View(BlockView):
 
     def multiplied(self, products: Products) -> View:
         """Return this view with precomputed products."""
-        other = copy(self)
+        other = self._copied()
         other.products = products
         return other
 
     def after(self, meeting: NeighbourCache) -> View:
         """Return this view with a precomputed neighbour cache."""
-        other = copy(self)
+        other = self._copied()
         other.met = meeting
         return other
 

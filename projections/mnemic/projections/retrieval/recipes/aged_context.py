@@ -17,7 +17,8 @@ It differs from ``recall-2`` (``context``) in these parts:
              one: outside the curve any weight does.
 ``asker``    1 for what the asker said, where the question is in the first person, and for
              what the other side said, where it is in the second person alone
-             (``kernel.questions.pronouns``); not where the question asks for a summary (``kernel.questions.aggregates``).
+             (``kernel.questions.pronouns``); not where the question asks for a summary
+             (``kernel.questions.aggregates``).
              The asker is known by name, else it is the role ``user``; names of roles are
              not names of authors. Its weight is added to the strength too.
 ``phrase``   Share of the pairs of neighbouring terms in the question that are neighbours in the
@@ -48,12 +49,11 @@ benchmarks/abstention.py.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import filterfalse
 from typing import ClassVar, Final
 
 import numpy as np
-from attrs import Factory, evolve, field, frozen
+from attrs import Factory, field, frozen
 
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, nano
@@ -70,8 +70,8 @@ from mnemic.projections.retrieval.recipes import dates, exact_scoring, question
 from mnemic.projections.retrieval.recipes.asker import Side, asked_side
 from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
-from mnemic.projections.retrieval.recipes.match import Ints, Match
-from mnemic.projections.retrieval.recipes.question import SPREAD, Asked, Floats
+from mnemic.projections.retrieval.recipes.match import BestPassage, Grade, Ints, Match
+from mnemic.projections.retrieval.recipes.question import SPREAD, Asked, Floats, fractions
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
@@ -110,14 +110,7 @@ def weights(policy: Policy) -> tuple[int, ...]:
 
 def _weights(policy: Policy) -> tuple[int, ...]:
     """Return the weights of all parts up to ``raised``."""
-    added = (
-        policy.relevance_recency,
-        policy.relevance_asker,
-        policy.relevance_phrase,
-        policy.relevance_nearby,
-        policy.relevance_distinct,
-    )
-    return (*question.weights(policy), *map(nano, added))
+    return (*question.weights(policy), *policy.added_weights)
 
 
 def match(
@@ -132,8 +125,7 @@ def match(
     """Return the match of the blocks of *pool*, restricted to possible candidates."""
     side = asked_side(view.state.sequence, query, asked_by)
     asked = AgedAsked.of(view, query, vector, pool, side=side)
-    found = exact_scoring.match(asked, RAISED, near=near, grade=partial(_graded, asked))
-    return evolve(found, passage=asked.best_passage)
+    return exact_scoring.match(asked, RAISED, near=near)
 
 
 def _phrases(asked: AgedAsked) -> Lazy[Ints]:
@@ -211,13 +203,30 @@ class AgedAsked(Asked):
             cosines = np.array([every[before], every[after]])
         else:
             near = np.concatenate((before, after))
-            there = np.flatnonzero(near >= 0)
+            there = (near >= 0).nonzero()[0]
             cosines = np.zeros(len(near), dtype=np.int64)
             cosines[there] = self.cosines(near[there])
             cosines = cosines.reshape(2, -1)
         return damped_context(cosines, self.columns.lengths[at])
 
-    def best_passage(self, number: int) -> tuple[int, int]:
+    @property
+    def grade(self) -> Grade:
+        """See ``Match``."""
+        return self._graded
+
+    @property
+    def passage(self) -> BestPassage | None:
+        """See ``Match``."""
+        return self._best_passage if self.searched.is_cut else None
+
+    def _graded(self, at: At, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
+        """Return the parts of some scored blocks that do not count in the strength."""
+        own = self.counts.coverage(self.held(at))
+        missed = NANO - parts[2] if self.names_author else np.zeros_like(own)
+        evidence = (*parts[: len(question.PARTS)], own, missed)
+        return own, missed, probability.probabilities(self.view.policy, evidence)
+
+    def _best_passage(self, number: int) -> tuple[int, int]:
         """Return the place of the passage that gives ``lexical``, from 0, and their number."""
         first, text = self.searched.first, self.view.life.get("text", number)
         if first is None or first[text + 1] == first[text] + 1:
@@ -233,7 +242,7 @@ class AgedAsked(Asked):
     def _meant(self, at: At) -> Ints:
         """Return ``NANO`` for texts of the side that the question means, else 0."""
         if self.side is None:
-            return np.zeros(self.columns.size(at), dtype=np.int64)
+            return self.columns.zeros(at)
         spoke = self.side.spoke(self.view.state.sequence, self.columns.documents[at])
         return np.where(spoke, NANO, 0)
 
@@ -245,7 +254,8 @@ class AgedAsked(Asked):
     def rarity(self, at: At) -> Ints:
         """Return how unusual the words of each text were when it was learned."""
         view, columns = self.view, self.columns
-        every: Ints = columns.derived(
+        keep = columns.derived if view.has_successions else columns.of_set
+        every: Ints = keep(
             ("inherited rarity", view.policy.rarity_trust),
             lambda: inherited_rarity(view).take(columns.documents),
         )
@@ -262,7 +272,7 @@ class AgedAsked(Asked):
             around = columns.mask(at)
             for side in columns.neighbours:
                 around[side[at]] = True
-            at = np.flatnonzero(around[:-1])
+            at = around[:-1].nonzero()[0]
         found[:-1][at] = super().rough_cosines(at)
         return found
 
@@ -270,35 +280,42 @@ class AgedAsked(Asked):
         """Return the cosine of each block with the question's vector, approximately, at least 0."""
         return self.rough.value[:-1][at]
 
+    def rough_sum(self, rarity: Ints) -> Floats:
+        """Compute ``rough_settled`` from the rarity of each block."""
+        settled = super().rough_sum(rarity)
+        settled += self.columns.distinct * np.float32(self.view.policy.relevance_distinct / NANO)
+        return settled
+
     def _rough_nearby(self, at: At) -> Floats:
-        before, after = (side[at] for side in self.columns.neighbours)
-        lengths = np.maximum(self.columns.lengths[at], ALONE)
-        around: Floats = self.rough.value[before] + self.rough.value[after]
-        around *= np.float32(ALONE / 2)
-        around /= lengths.astype(np.float32)
+        columns = self.columns
+        before, after = (side[at] for side in columns.neighbours)
+        damping: Floats = columns.of_set("damping", lambda: damping_of(columns.lengths))
+        around: Floats = self.rough.value[before]
+        around += self.rough.value[after]
+        around *= damping[at]
         return around
 
-    def rough_bonus(self, at: At) -> Floats:
-        """Return what the parts that are added to the weighted sum add, approximately."""
+    def add_rough_bonus(self, strength: Floats, at: At) -> None:
+        """Add what the parts beyond ``question.PARTS`` add, approximately."""
         policy = self.view.policy
-        bonus: Floats = np.zeros(self.columns.size(at), dtype=np.float32)
         if nano(policy.relevance_recency):
-            bonus += rough_recency(self.view, policy.relevance_recency_clock, at) * np.float32(
-                policy.relevance_recency
-            )
+            recent = rough_recency(self.view, policy.relevance_recency_clock, at)
+            recent *= np.float32(policy.relevance_recency)
+            strength += recent
         if self.side is not None and nano(policy.relevance_asker):
-            bonus += (self._meant(at) > 0) * np.float32(policy.relevance_asker)
+            strength += (self._meant(at) > 0) * np.float32(policy.relevance_asker)
         if nano(policy.relevance_phrase):
-            shares = self.phrases.value[at].astype(np.float32)
-            shares *= np.float32(policy.relevance_phrase / NANO)
-            bonus += shares
+            strength += fractions(self.phrases.value[at]) * np.float32(policy.relevance_phrase)
         if self.vector is not None and nano(policy.relevance_nearby):
-            bonus += self._rough_nearby(at) * np.float32(policy.relevance_nearby)
-        if nano(policy.relevance_distinct):
-            distinct = self.columns.distinct[at].astype(np.float32)
-            distinct *= np.float32(policy.relevance_distinct / NANO)
-            bonus += distinct
-        return bonus
+            near = self._rough_nearby(at)
+            near *= np.float32(policy.relevance_nearby)
+            strength += near
+
+
+def damping_of(lengths: Ints) -> Floats:
+    """Return, for texts of some lengths, the weight in ``nearby`` of each cosine beside them."""
+    damping: Floats = np.float32(ALONE / 2) / np.maximum(lengths, ALONE).astype(np.float32)
+    return damping
 
 
 def damped_context(cosines: Ints, lengths: Ints) -> Ints:
@@ -362,11 +379,3 @@ def _raised(asked: Asked, at: At, pairs: Ints, strength: Ints) -> Ints:
 
 
 RAISED: Final = Adjustment(pairs=View.contradictions, strengths=_raised, raises=True)
-
-
-def _graded(asked: Asked, at: At, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
-    """Return the parts of some scored blocks that do not count in the strength."""
-    own = asked.counts.coverage(asked.held(at))
-    missed = NANO - parts[2] if asked.names_author else np.zeros_like(own)
-    evidence = (*parts[: len(question.PARTS)], own, missed)
-    return own, missed, probability.probabilities(asked.view.policy, evidence)

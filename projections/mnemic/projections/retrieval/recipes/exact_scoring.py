@@ -29,8 +29,9 @@ from mnemic.kernel.policy import Policy
 from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recipes import pruning
-from mnemic.projections.retrieval.recipes.match import Curve, Grade, Ints, Match, nth_best
-from mnemic.projections.retrieval.recipes.question import EVIDENCE, UNKNOWN_REFERENCE, Asked
+from mnemic.projections.retrieval.recipes.match import Curve, Ints, Match, nth_best
+from mnemic.projections.retrieval.recipes.question import UNKNOWN_REFERENCE, Asked
+from mnemic.projections.retrieval.recipes.related_blocks import RelatedBlocks
 from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.view import View
 from mnemic.projections.view.active_columns import At
@@ -60,26 +61,21 @@ class Adjustment(Value):
     The part that a decision stores is the difference, without its sign."""
 
 
-def match(
-    asked: Asked, adjustment: Adjustment, *, near: Near | None = None, grade: Grade | None = None
-) -> Match:
+def match(asked: Asked, adjustment: Adjustment, *, near: Near | None = None) -> Match:
     """Return the match of the eligible blocks, restricted to possible candidates.
 
     Args:
         asked: The question.
         adjustment: How the strengths of related blocks depend on each other.
         near: The approximate search; None: the search is exact.
-        grade: Computes the parts that are needed for ranked blocks only.
     """
     vector = asked.vector
     found = None if near is None or vector is None else near(asked.view, vector, asked.pool)
     if found is not None:
-        result = seen(asked, adjustment, pruning.pruned(asked, found), near=found)
-    elif len(asked.pool) <= WHOLE:
-        result = seen(asked, adjustment, asked.places)
-    else:
-        result = scanned(asked, adjustment)
-    return evolve(result, grade=grade)
+        return seen(asked, adjustment, pruning.pruned(asked, found), near=found)
+    if len(asked.pool) <= WHOLE:
+        return seen(asked, adjustment, asked.places)
+    return scanned(asked, adjustment)
 
 
 def scanned(asked: Asked, adjustment: Adjustment) -> Match:
@@ -126,15 +122,12 @@ class _Scored:
     curve: Curve | None = None
     """The curve before more blocks were added; None: it follows from these blocks."""
     near: Ints | None = None
-    grade: Grade | None = None
 
     def match(self, pairs: Ints) -> Match:
         """Return their match; *pairs* are the related ones among them."""
         summed = self.asked.strengths(self.parts)
         strength = self.adjustment.strengths(self.asked, self.at, pairs, summed)
-        evidence = self.parts[0]
-        for part in self.parts[1 : len(EVIDENCE)]:
-            evidence = evidence | part  # all are at least 0, so it is 0 where all are
+        evidence = self.asked.evidence(self.parts)
         curve = self._curve(strength) if self.curve is None else self.curve
         whole = len(strength) == len(self.asked.pool)
         return Match(
@@ -143,12 +136,13 @@ class _Scored:
             at=self.at,
             parts=(*self.parts, np.abs(strength - summed)),
             strength=strength,
-            # Rare words alone are no evidence.
             searches=(*self.parts[:2], np.where(evidence > 0, strength, 0)),
             curve=curve,
             near=self.near,
             statistics=(curve.reference, *self.asked.statistics),
             widened=None if whole else evolve(self, curve=curve).widened,
+            grade=self.asked.grade,
+            passage=self.asked.passage,
         )
 
     def _curve(self, strength: Ints) -> Curve:
@@ -162,7 +156,7 @@ class _Scored:
         """Return the match extended by *more* blocks of the pool."""
         marked = self.asked.columns.mask(self.at)
         marked[:-1][more] = True
-        at, pairs = _with_related(self.asked, self.adjustment, np.flatnonzero(marked[:-1]))
+        at, pairs = _with_related(self.asked, self.adjustment, marked[:-1].nonzero()[0])
         wider, known = self.asked.columns.listed(at), self.asked.columns.listed(self.at)
         fresh = wider[~among(known, wider)]
         order = np.argsort(np.concatenate((known, fresh)))
@@ -182,20 +176,14 @@ def _with_related(asked: Asked, adjustment: Adjustment, at: At) -> tuple[At, Int
     Returns:
         Places, and pairs of them, shape (pairs, 2).
     """
-    ends = adjustment.pairs(asked.view)
-    if not len(ends):
-        return at, ends.reshape(-1, 2)
-    columns = asked.columns
-    ends = columns.of_numbers(ends)
-    ends = ends[columns.mask(asked.places)[ends].all(axis=1)]
-    marked = columns.mask(at)
-    while True:
-        held = marked[ends]
-        half = ends[held.any(axis=1) & ~held.all(axis=1)]
-        if not len(half):
-            return at, ends[held.all(axis=1)]
-        marked[half] = True
-        at = np.flatnonzero(marked[:-1])
+    blocks, columns = adjustment.pairs(asked.view), asked.columns
+    if not len(blocks):
+        return at, blocks.reshape(-1, 2)
+    related: RelatedBlocks = columns.following(
+        ("related", adjustment.pairs), blocks, lambda: RelatedBlocks.of(columns, blocks)
+    )
+    eligible = None if isinstance(asked.places, slice) else columns.mask(asked.places)
+    return related.closure(at, columns.mask(at), eligible)
 
 
 def in_order(at: At, pairs: Ints, said: Ints) -> tuple[Ints, Ints, Ints, Ints]:

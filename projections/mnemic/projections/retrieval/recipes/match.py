@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import exp_each, nano_each
 from mnemic.kernel.values import Value
-from mnemic.projections.storage.order import best_of
+from mnemic.projections.storage.order import best_of, kth_greatest
 from mnemic.projections.storage.sorted_arrays import among, places
 from mnemic.projections.view import View
 from mnemic.projections.view.active_columns import ActiveColumns, At
@@ -20,6 +20,9 @@ Bools = NDArray[np.bool_]
 
 Grade = Callable[[At, tuple[Ints, ...]], tuple[Ints, ...]]
 """From scored blocks and their parts to the parts that are needed for ranked blocks only."""
+
+BestPassage = Callable[[int], tuple[int, int]]
+"""From a block to the place of its best passage, from 0, and how many it has."""
 
 EXPONENT_MAX = 50.0
 """Beyond it the curve is flat to the last nano-unit."""
@@ -68,9 +71,8 @@ class Match:
     grade: Grade | None = None
     """Computes the last of the recipe's ``parts``; None: they are all in ``parts``."""
 
-    passage: Callable[[int], tuple[int, int]] | None = None
-    """From a block to the place of its best passage, from 0, and how many it has; None: texts are
-    not cut."""
+    passage: BestPassage | None = None
+    """None: texts are not cut."""
 
     @property
     def numbers(self) -> Ints:
@@ -84,7 +86,7 @@ class Match:
         """
         if self.widened is None or isinstance(self.at, slice) or among(self.at, at).all():
             return self
-        return evolve(self.widened(at), grade=self.grade, passage=self.passage)
+        return self.widened(at)
 
     def index(self, at: Ints) -> Ints:
         """Return the position among the scored blocks of those at some places; -1 if absent."""
@@ -125,5 +127,4 @@ def nth_best(values: Ints, rank: int, floor: int) -> int:
     """
     if not 0 < rank <= len(values):
         return floor
-    place = len(values) - rank
-    return max(floor, int(np.partition(values, place)[place]))
+    return max(floor, kth_greatest(values, rank))

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.recipes.match import Ints
-from mnemic.projections.retrieval.recipes.question import Asked, weights
+from mnemic.projections.retrieval.recipes.question import Asked, fractions, weights
+from mnemic.projections.storage.order import reached_by
 from mnemic.projections.vectors.index import ROUGH
 
 Floats = NDArray[np.float32]
@@ -30,9 +31,6 @@ SLACK: Final = 2
 """Multiple of the requested number that is scored, since corrections remove some again."""
 WIDER: Final = 4
 """The same multiple for a retry, if that was not enough."""
-
-FOLD: Final = 32
-"""Number of values of which one is compared with others."""
 
 
 @frozen(kw_only=True)
@@ -87,7 +85,7 @@ def exactly(asked: Asked, wanted: int) -> Iterator[Scan]:
 
 def _evident(rough: _Rough, count: int) -> tuple[Ints, int]:
     """Return the strongest blocks that have evidence besides rarity, as ``_strongest`` does."""
-    others, evident = -1, np.flatnonzero(rough.evidence > 0)
+    others, evident = -1, (rough.evidence > 0).nonzero()[0]
     if count < len(evident):
         places, others = _strongest(rough.strength[evident], count)
         evident = evident[places]
@@ -109,40 +107,32 @@ class _Rough:
     def of(cls, asked: Asked) -> _Rough:
         """Compute the rough values of the pool of a question."""
         at = asked.places
-        lexical, nearness, author, date, rarity = (
+        lexical, nearness, author, date, _ = (
             np.float32(weight / NANO) for weight in weights(asked.view.policy)
         )
-        strength = _fractions(asked.rarity(at))
-        strength *= rarity
-        evidence = found = _fractions(asked.words.value.strengths[at])
+        settled = asked.rough_settled
+        strength = settled.copy() if isinstance(at, slice) else settled[at]
+        evidence = found = fractions(asked.words.value.strengths[at])
         strength += found * lexical
         if asked.authors:
-            said = _fractions(asked.said(at))
+            said = fractions(asked.said(at))
             strength += said * author
             evidence = evidence + said
         if asked.dated:
-            close = _fractions(asked.close(at))
+            close = fractions(asked.close(at))
             strength += close * date
             evidence = evidence + close
         cosines = strength[:0]
         if asked.vector is not None:
             cosines = asked.rough_cosines(at)
             strength += cosines * nearness
-        bonus = asked.rough_bonus(at)
-        if bonus is not None:
-            strength += bonus
+        asked.add_rough_bonus(strength, at)
         return cls(lexical=found, cosine=cosines, evidence=evidence, strength=strength)
-
-
-def _fractions(nanos: Ints) -> Floats:
-    fractions = nanos.astype(np.float32)
-    fractions *= np.float32(1 / NANO)
-    return fractions
 
 
 def _strongest(rough: Floats, count: int) -> tuple[Ints, int]:
     """Return positions of the *count* roughly strongest blocks, and the maximum of the others."""
-    few = np.flatnonzero(rough >= _low(rough, count))
+    few = (rough >= reached_by(rough, count)).nonzero()[0]
     values = rough[few]
     kth = len(values) - count
     least = np.partition(values, kth)[kth]
@@ -153,27 +143,14 @@ def _best(rough: Floats, count: int) -> Ints:
     """Return the positions of all that may be among the *count* greatest values above 0."""
     if not count:
         return np.arange(0)
-    low = _low(rough, count) - 2 * ERROR if count < len(rough) else 0
-    few = np.flatnonzero(rough >= np.float32(low)) if low > 0 else np.flatnonzero(rough > 0)
+    low = float(reached_by(rough, count)) - 2 * ERROR if count < len(rough) else 0
+    few = (rough >= np.float32(low)).nonzero()[0] if low > 0 else (rough > 0).nonzero()[0]
     if len(few) <= count:
         return few
     values = rough[few]
     kth = len(values) - count
     least = float(np.partition(values, kth)[kth]) - 2 * ERROR
     return few[values >= np.float32(least)]
-
-
-def _low(values: Floats, count: int) -> float:
-    """Return a bound that *count* of the values reach at least, and probably few more.
-
-    Each is the maximum of some values far apart: one pass over all of them takes a third of
-    the time of a partition, and a tenth if most are equal.
-    """
-    width = len(values) // FOLD
-    if width <= count:
-        return float(values.min())
-    greatest = values[: FOLD * width].reshape(FOLD, width).max(axis=0)
-    return float(np.partition(greatest, width - count)[width - count])
 
 
 def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
@@ -200,7 +177,7 @@ def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
     marked = columns.mask(asked.eligible(words.documents))
     marked[_named(asked)] = True
     marked[_close(asked)] = True
-    at = np.flatnonzero(marked[:-1])
+    at = marked[:-1].nonzero()[0]
     lexical = words.of(columns.documents[at])
     rest = asked.said(at), asked.close(at), asked.rarity(at)
     partial = asked.strengths((lexical, np.zeros_like(lexical), *rest))
@@ -211,7 +188,7 @@ def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
     chosen = columns.mask(columns.places(near))
     chosen[at[_first(lexical, most)]] = True
     chosen[at[strongest]] = True
-    return np.flatnonzero(chosen[:-1])
+    return chosen[:-1].nonzero()[0]
 
 
 def _first(values: Ints, count: int) -> Ints:
@@ -221,9 +198,10 @@ def _first(values: Ints, count: int) -> Ints:
     kth = len(values) - count
     least = np.partition(values, kth)[kth] if count else values.max() + 1
     chosen = values > least
-    equals = np.flatnonzero(values == least)
+    equals = (values == least).nonzero()[0]
     chosen[equals[: count - int(np.count_nonzero(chosen))]] = True
-    return np.flatnonzero(chosen)
+    found: Ints = chosen.nonzero()[0]
+    return found
 
 
 def _named(asked: Asked) -> Ints:
@@ -231,7 +209,7 @@ def _named(asked: Asked) -> Ints:
     if not asked.authors:
         return np.zeros(0, dtype=np.int64)
     author = asked.view.state.sequence.author
-    documents = [np.flatnonzero(author == each) for each in asked.authors]
+    documents = [(author == each).nonzero()[0] for each in asked.authors]
     return asked.eligible(np.concatenate(documents))
 
 

@@ -6,6 +6,7 @@ depend on the others, so the numbers are the same for a few blocks as for all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain, compress
 from typing import Any, ClassVar, Final, Self
 
@@ -20,14 +21,15 @@ from mnemic.projections.blocks.passages import Searched
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.lexical.languages.words import Variants
 from mnemic.projections.lexical.lexicon import Lexicon
-from mnemic.projections.lexical.term_counts import GRID, Matches, TermCounts
+from mnemic.projections.lexical.term_counts import GRID, Matches, TermCounts, cut
 from mnemic.projections.retrieval.recipes import dates
 from mnemic.projections.retrieval.recipes.dates import Dates
+from mnemic.projections.retrieval.recipes.match import BestPassage, Grade
 from mnemic.projections.retrieval.recipes.plain import cosine
 from mnemic.projections.state.active_blocks import Bools, Ints
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.view import View
-from mnemic.projections.view.active_columns import ActiveColumns, At
+from mnemic.projections.view.active_columns import EVERY, ActiveColumns, At
 
 Floats = NDArray[np.float32]
 Floats64 = NDArray[np.float64]
@@ -53,6 +55,13 @@ DENSE: Final = 4
 """One in this many texts: from there on the matches of a term are added faster all together."""
 FEW: Final = 1024
 """Up to this many documents, the words of each and of its neighbours are looked up one by one."""
+
+
+def fractions(nanos: Ints) -> Floats:
+    """Return numbers in nano-units as fractions of rough precision."""
+    found: Floats = nanos.astype(np.float32)
+    found *= np.float32(1 / NANO)
+    return found
 
 
 def weights(policy: Policy) -> tuple[int, ...]:
@@ -203,6 +212,16 @@ class Asked:
         return dates.named(query)
 
     @property
+    def grade(self) -> Grade | None:
+        """See ``Match``."""
+        return None
+
+    @property
+    def passage(self) -> BestPassage | None:
+        """See ``Match``."""
+        return None
+
+    @property
     def dated(self) -> bool:
         """Whether it names a date."""
         return any(self.dates)
@@ -224,7 +243,25 @@ class Asked:
 
     def strengths(self, parts: tuple[Ints, ...]) -> Ints:
         """Return the weighted sum of the parts, block by block; of the first ones, if not all."""
-        return weighted_each(self.weights[: len(parts)], parts)
+        asked = self._asked_about(parts)
+        weights = self.weights
+        return weighted_each([weights[place] for place in asked], [parts[place] for place in asked])
+
+    def _asked_about(self, parts: Sequence[Ints]) -> list[int]:
+        """Return the places of the parts that are not 0 of every block."""
+        zeros = self.columns.zeros(EVERY)
+        return [place for place, part in enumerate(parts) if part is not zeros]
+
+    def evidence(self, parts: Sequence[Ints]) -> Ints:
+        """Return, from the parts of some blocks, what is 0 for blocks without any evidence.
+
+        Rare words alone are none.
+        """
+        first, *others = self._asked_about(parts[: len(EVIDENCE)])
+        found = parts[first]
+        for place in others:
+            found = found | parts[place]  # all are at least 0, so it is 0 where all are
+        return found
 
     @property
     def weights(self) -> tuple[int, ...]:
@@ -249,13 +286,22 @@ class Asked:
         found = self.view.rough_cosines(self.vector, self.columns.vectors[at])
         return np.maximum(found, 0, out=found)
 
-    def rough_bonus(self, at: At) -> Floats | None:
-        """Return what is added to the weighted sum of ``PARTS``, as fractions of rough precision.
+    @property
+    def rough_settled(self) -> Floats:
+        """What the parts that no question changes add to the strength of each block, roughly."""
+        rarity = self.rarity(EVERY)
+        key = "rough settled", self.weights
+        found: Floats = self.columns.following(key, rarity, lambda: self.rough_sum(rarity))
+        return found
 
-        None: nothing is.
-        """
-        del at  # by this recipe
-        return None
+    def rough_sum(self, rarity: Ints) -> Floats:
+        """Compute ``rough_settled`` from the rarity of each block."""
+        settled = fractions(rarity)
+        settled *= np.float32(self.weights[PARTS.index("rarity")] / NANO)
+        return settled
+
+    def add_rough_bonus(self, strength: Floats, at: At) -> None:
+        """Add what is added to the weighted sum of ``PARTS``, as fractions of rough precision."""
 
     def lexical(self, at: At) -> Ints:
         """Return how well the words match each text."""
@@ -312,7 +358,7 @@ class Asked:
         if missing:
             spread = counts.only(missing).spread(self.searched.links, SPREAD, self.full_length)
             ends = np.cumsum([len(held) for held in spread.documents])
-            matches = np.split(spread.grid(), ends[:-1])
+            matches = cut(spread.grid(), ends)
             for place, held, match in zip(missing, spread.documents, matches, strict=True):
                 if not self.searched.is_cut:
                     at = columns.of_documents(held)
@@ -341,7 +387,7 @@ class Asked:
     def said(self, at: At) -> Ints:
         """Return ``NANO`` for texts by a named author, else 0."""
         if not self.authors:
-            return np.zeros(self.columns.size(at), dtype=np.int64)
+            return self.columns.zeros(at)
         author = self.columns.authors[at]
         is_theirs = author == self.authors[0]
         for each in self.authors[1:]:
@@ -351,7 +397,7 @@ class Asked:
     def close(self, at: At) -> Ints:
         """Return the closeness of each block to the named dates."""
         if not self.dated:
-            return np.zeros(self.columns.size(at), dtype=np.int64)
+            return self.columns.zeros(at)
         return dates.closeness(self.dates, self.columns.life("created_us")[at])
 
     def eligible(self, documents: Ints) -> Ints:
