@@ -199,17 +199,6 @@ class Catalogue:
         """By text: versions, and the analyst's summary from each on; None for none."""
         return self._summaries.value
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self.life.flush()
-        self.strength.flush()
-        self.evidence.flush()
-        self.uses.flush()
-        self.returns.flush()
-        self.outcomes.flush()
-        self.reviews.flush()
-        self.quarantine.flush()
-
     def tag_set(self, tags: tuple[str, ...]) -> int:
         """Return the number of a sorted set of tags."""
         number = self._tag_set_numbers.get(tags)

@@ -77,7 +77,6 @@ class Threads:
 
     def frozen(self) -> ArrayBundle:
         """Return everything but the catalogue as arrays, after processing new documents."""
-        self._catalogue.life.flush()
         self.settle()
         return {
             "author": self.author,

@@ -151,16 +151,6 @@ class Graph:
         ):
             part.settle()
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self.rows.flush()
-        self.pairs.flush()
-        self.pending.flush()
-        self.barred.flush()
-        self.sightings.flush()
-        self.staged.flush()
-        self.refreshed.flush()
-
     def add_block(self) -> None:
         self.incident.add_block()
         self.degrees.append(0)

@@ -49,7 +49,6 @@ def erased(state: State, ids: Collection[BlockId]) -> State | None:
     if state.timeline.losses:
         return None
     numbers = frozenset(known.values())
-    state.flush()
     documents = _documents(state.catalogue.life, numbers)
     catalogue = _catalogue(state, numbers, documents)
     if catalogue is None:

@@ -147,16 +147,6 @@ class Timeline:
         timeline.losses = {(version, slot) for version, slot in facts["losses"]}
         return timeline
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._moments.flush()
-        self.command_ids.flush()
-        self.policies.flush()
-        self.embedders.flush()
-        self.sessions.flush()
-        self.latest_session.flush()
-        self.curated_us.flush()
-
     @property
     def version(self) -> int:
         """The last version that was applied, -1 before the first."""

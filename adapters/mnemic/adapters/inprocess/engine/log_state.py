@@ -382,9 +382,7 @@ class LogState:
         try:
             self.fold(fresh)
             # Few events leave nothing behind that the next command would not need again.
-            if len(fresh) < BATCHED_MIN:
-                self.state.flush()
-            else:
+            if len(fresh) >= BATCHED_MIN:
                 self.state.settle()
         except REPLAY_ERRORS:
             return False
@@ -475,7 +473,6 @@ class LogState:
         with self.lock, suppress(MnemicError):
             if self.state is state and self._folded.is_mapped:
                 rebuild(copy, list(self.reader.read(head, self.head)))
-                copy.flush()
                 self._folded.state, self._folded.is_mapped = copy, False
                 self._publish()
 
