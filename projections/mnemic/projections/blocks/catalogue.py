@@ -165,19 +165,25 @@ class Catalogue:
         return other
 
     def without(
-        self, documents: Sequence[int], *, life: VersionedTable, tag_sets: list[tuple[str, ...]]
+        self,
+        documents: Sequence[int],
+        *,
+        texts: Payloads[BlockText],
+        life: VersionedTable,
+        tag_sets: list[tuple[str, ...]],
     ) -> Catalogue:
         """Return a catalogue without some texts and their summaries; it keeps no byte of them.
 
         Args:
             documents: Places of the texts.
+            texts: All texts, without those.
             life: The life table with the remaining tags.
             tag_sets: The remaining sets of tags.
         """
         gone = frozenset(documents)
         summaries = {text: each for text, each in self.summaries.items() if text not in gone}
         return self.over(
-            texts=self.texts.erased(documents),
+            texts=texts,
             life=life,
             _tag_sets=Lazy(lambda: tag_sets),
             _tag_set_numbers={tags: number for number, tags in enumerate(tag_sets)},

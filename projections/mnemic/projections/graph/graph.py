@@ -151,6 +151,11 @@ class Graph:
         ):
             part.settle()
 
+    def prepare(self) -> None:
+        """Derive the pairs by block, and the maps of pending and staged pairs."""
+        self.incident.first(0)
+        self.release(-1, -1)
+
     def add_block(self) -> None:
         self.incident.add_block()
         self.degrees.append(0)

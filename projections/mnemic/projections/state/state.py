@@ -60,6 +60,12 @@ class State:
         """Release what only a long replay needs. The answers to queries do not change."""
         self.graph.settle()
 
+    def prepare(self) -> None:
+        """Make room and derive look-ups as the next event would, which takes long after thawing."""
+        self.timeline.make_room()
+        self.catalogue.life.make_room()
+        self.graph.prepare()
+
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
         """Return the vectors of *embedder*; an empty index at first."""
         found = self.indexes.get(embedder)

@@ -253,6 +253,11 @@ class VersionedTable:
                 raise OverflowError(f"a column of {table.dtype} cannot hold {given.max()}")
         self._settled = last  # at last, so that no reader sees a row that is not complete
 
+    def make_room(self) -> None:
+        """Make room for a row, so that the next one is written at once."""
+        if self._settled == self._capacity:
+            self._grow(self._settled + 1)
+
     def _grow(self, length: int) -> None:
         """Make each array hold *length* rows; those of a checkpoint differ in their room."""
         self._key, self._since = grown(self._key, length), grown(self._since, length)

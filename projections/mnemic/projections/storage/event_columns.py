@@ -127,6 +127,11 @@ class EventColumns:
             found += zip(*(column[late].tolist() for column in values), strict=True)
         return found
 
+    def make_room(self) -> None:
+        """Make room for a row, so that the next one is written at once."""
+        if self._settled == self._capacity:
+            self._grow(self._settled + 1)
+
     def _grow(self, length: int) -> None:
         """Make each array hold *length* rows; those of a checkpoint differ in their room."""
         for name, column in self._columns.items():

@@ -147,6 +147,11 @@ class Timeline:
         timeline.losses = {(version, slot) for version, slot in facts["losses"]}
         return timeline
 
+    def make_room(self) -> None:
+        """Make room for an event."""
+        self._moments.make_room()
+        self.command_ids.make_room()
+
     @property
     def version(self) -> int:
         """The last version that was applied, -1 before the first."""

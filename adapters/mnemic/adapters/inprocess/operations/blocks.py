@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_period
+from mnemic.projections.state.erasing import erased_alone
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
@@ -300,10 +302,13 @@ class BlockOperations(Host):
 
         ids = _named(block_ids)
         arguments = {"block_id": ids[0]} if len(ids) == 1 else {"block_ids": ids}
-        self._open().log_state.prepare_erasure()
-        outcome = self._open().execute(
-            Command("erase", arguments, command_id), lambda view, _: decide_erase(view, ids)
-        )
+        space, gone = self._open(), frozenset[BlockId]()
+        with suppress(Refused):  # the command is refused too
+            gone = erased_alone(decide_erase(self._view(), ids).events) or gone
+        with space.log_state.prepared_erasure(gone):
+            outcome = space.execute(
+                Command("erase", arguments, command_id), lambda view, _: decide_erase(view, ids)
+            )
         blocks = tuple(map(BlockId, dict.fromkeys(ids)))
         version = outcome.last
         recorded = self._space.event_at(version)
