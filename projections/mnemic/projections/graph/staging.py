@@ -99,6 +99,7 @@ class Staging(Paired[Staged]):
         number, first = self._sessions.number(session), len(self._since)
         fresh, steps = queue.setdefault(1, {}), list[tuple[int, ...]]()
         once = Staged((session,), version)
+        self._changed = version
         self._make_room(first + len(pairs))
         for row, ends in enumerate(pairs, first):
             low, high = ends

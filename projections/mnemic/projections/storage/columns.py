@@ -13,7 +13,7 @@ Rules of this module:
    half the time of numpy's indexing. A long replay writes the rows of a batch column by column.
 5. One thread writes. Others read meanwhile, at versions that were published, and change nothing:
    what they read was written before, and later rows lie behind it. ``row``, ``value``, ``values``
-   and ``head`` are about the moving head and belong to the writer.
+   and ``head`` are about the moving head: a reader may use the row only if it began by its version.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ class VersionedTable:
         self._keys = 0
         """Number of keys that have, or had, a row."""
         self._settled = 0
+        self._changed = -1
+        """The last version at which a row was written or closed."""
         self._endings = Endings()
         self._view_cells()
 
@@ -99,6 +101,7 @@ class VersionedTable:
         table._view_cells()
         closed = table._until[table._until != NEVER]
         table._endings = Endings(int(closed.max(initial=-1)))
+        table._changed = max(int(closed.max(initial=-1)), int(table._since.max(initial=-1)))
         return table
 
     def replaced(self, name: str, values: NDArray[Any]) -> VersionedTable:
@@ -120,10 +123,12 @@ class VersionedTable:
         arrays = self._key, self._since, self._until, *self._columns.values()
         self._capacity = min(map(len, arrays))
         """Number of rows that each array holds at least."""
-        self._key_cells, self._since_cells, self._until_cells, *cells = map(memoryview, arrays)
+        self._key_cells, self._since_cells, self._until_cells, *cells = [
+            each.data for each in arrays
+        ]
         self._cells = tuple(cells)
         """The columns, in order."""
-        self._head_cells = memoryview(self._head)
+        self._head_cells = self._head.data
 
     # --- writing, row by row ----------------------------------------------------------------
 
@@ -152,16 +157,18 @@ class VersionedTable:
             self._close(current, version)
         self._head_cells[key] = row
         self._settled = row + 1  # at last, so that no reader sees a row that is not complete
+        self._changed = version
 
     def _add_keys(self, keys: int) -> None:
         """Let the table have *keys* keys."""
         if keys > len(self._head):
             self._head = grown(self._head, keys, fill=-1)
-            self._head_cells = memoryview(self._head)
+            self._head_cells = self._head.data
         self._keys = keys
 
     def _close(self, row: int, version: int) -> None:
         self._until_cells[row] = version
+        self._changed = version
         self._endings = self._endings.append(row, version)
 
     def change(
@@ -199,8 +206,7 @@ class VersionedTable:
 
     def value(self, name: str, key: int) -> int:
         """Return the current value of *key* in one column."""
-        value: int = self._cells[self._place[name]][self._head_cells[key]]
-        return value
+        return self.cell(name, self._head_cells[key])
 
     # --- writing, many rows at once ---------------------------------------------------------
 
@@ -232,7 +238,8 @@ class VersionedTable:
         self._append(first, last, [column[puts] for column in columns])
         self._add_keys(max(self._keys, int(runs.keys[-1]) + 1))
         self._head[runs.keys] = rows[runs.lasts]
-        self._endings = Endings(int(since[-1]))
+        self._changed = int(since[-1])
+        self._endings = Endings(self._changed)
 
     def _append(self, first: int, last: int, columns: Iterable[ArrayLike]) -> None:
         """Append the rows from *first* up to but not including *last*.
@@ -280,6 +287,18 @@ class VersionedTable:
         some = np.flatnonzero(rows >= 0)
         found[some] = self.column(name)[rows[some]]
         return found
+
+    # --- reading, value by value ------------------------------------------------------------
+
+    def cell(self, name: str, row: int) -> int:
+        """Return one value of a row version, whether closed or not."""
+        value: int = self._cells[self._place[name]][row]
+        return value
+
+    def began(self, row: int) -> int:
+        """Return the version at which a row version was written."""
+        version: int = self._since_cells[row]
+        return version
 
     # --- reading, column by column ----------------------------------------------------------
 
@@ -334,6 +353,8 @@ class VersionedTable:
         Returns:
             *current* itself, if nothing has changed in between.
         """
+        if before >= self._changed and len(current) >= keys:
+            return current
         first, last = self.count_at(before), self.count_at(version)
         gone = self._endings.between(self._until[: self._settled], before, version)
         fresh = first + np.flatnonzero(self._until[first:last] > version)

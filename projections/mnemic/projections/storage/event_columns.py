@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.growable_array import FIRST_CAPACITY, grown
@@ -52,7 +52,7 @@ class EventColumns:
         """View the arrays through memoryviews, whose numbers are written and read in less time."""
         columns = self._columns.values()
         self._capacity = min(map(len, columns))
-        self._cells = tuple(map(memoryview, columns))
+        self._cells = tuple([column.data for column in columns])
 
     def frozen(self) -> ArrayBundle:
         """Return all rows."""
@@ -79,7 +79,7 @@ class EventColumns:
         if rows:
             self.extend(list(zip(*rows, strict=True)))
 
-    def extend(self, columns: Sequence[ArrayLike] | NDArray[np.int64]) -> None:
+    def extend(self, columns: Sequence[Sequence[int] | NDArray[Any]] | NDArray[np.int64]) -> None:
         """Add many rows, given column by column."""
         first, last = self._settled, self._settled + len(columns[0])
         if last > self._capacity:

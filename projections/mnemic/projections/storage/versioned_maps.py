@@ -67,6 +67,8 @@ class VersionedMap(Generic[V]):
         self._cache: dict[int, tuple[Any, V]] = {}
         """Cache of decoded entries, by row."""
         self._endings = Endings()
+        self._changed = -1
+        """The last version at which a row was written or closed."""
 
     @classmethod
     def thawed(cls, parts: Mapping[str, NDArray[Any]], coding: Coding[V] = PLAIN) -> Self:
@@ -77,6 +79,8 @@ class VersionedMap(Generic[V]):
         ends = ledgered._ends = parts["until"].copy()
         closed = ends[ends != NEVER]
         ledgered._endings = Endings(int(closed.max(initial=-1)))
+        begun = int(parts["since"].max(initial=-1))
+        ledgered._changed = max(begun, int(closed.max(initial=-1)))
         ledgered._take(parts)
         return ledgered
 
@@ -126,6 +130,7 @@ class VersionedMap(Generic[V]):
             self._close(existing, version)
             del self.current[key]
         self._current_rows[key] = row = len(self._since)
+        self._changed = version
         self._make_room(row + 1)
         self._keep(key, value, existing)
         self._since.append(version)  # at last, so that no reader sees a row without an entry
@@ -150,6 +155,7 @@ class VersionedMap(Generic[V]):
 
     def _close(self, row: int, version: int) -> None:
         """Close a row at *version*."""
+        self._changed = version
         self._ends[row] = version
         self._endings = self._endings.append(row, version)
 
@@ -202,6 +208,8 @@ class VersionedMap(Generic[V]):
         Returns:
             *content* itself, if nothing has changed in between.
         """
+        if before >= self._changed:
+            return content
         first, last = self.count_at(before), self.count_at(version)
         gone = self._endings.between(self._until, before, version)
         if first == last and not len(gone):
