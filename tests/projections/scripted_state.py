@@ -65,7 +65,6 @@ class Talk:
             )
         )
         apply(self.state, self.log[-1])
-        self.state.flush()
 
     def say(
         self,

@@ -41,7 +41,6 @@ def test_every_id_is_found_at_its_versions(
         else:
             for version, each in enumerate(batch, first):
                 found.record(each, version)
-        found.flush()
         if looks:
             found.candidates(batch[0])
         if thaws:
@@ -58,7 +57,6 @@ def test_ids_are_found_by_the_sorted_numbers_and_after_them(
     found = CommandIds()
     for version in range(1000):
         found.record(f"learn-{version}", version)
-        found.flush()
         if version % 7 == 0:
             assert found.candidates(f"learn-{version // 2}") == [
                 (version // 2, version // 2 + 1 if version else None)

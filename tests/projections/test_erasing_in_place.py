@@ -22,7 +22,7 @@ from mnemic.kernel.model.texts import ERASED, Payload
 from mnemic.kernel.policy import DEFAULT
 from mnemic.projections.state.apply import apply
 from mnemic.projections.state.checkpoint import freeze, thaw
-from mnemic.projections.state.erasing import erased
+from mnemic.projections.state.erasing import Capture, erased
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
 from tests.agreement.log_checker import read
@@ -184,3 +184,52 @@ def test_a_state_erased_in_place_equals_one_that_is_replayed(
             differences = differing(new, state)
             assert differences == []
             state = new
+
+
+@given(log=st.one_of(logs(), conversations()), data=st.data())
+def test_what_is_derived_before_the_writer_goes_on_gives_the_same_state(
+    log: list[Recorded], data: st.DataObject
+) -> None:
+    known = [at for at in range(len(log)) if ids(log[: at + 1])]
+    cut = data.draw(st.sampled_from(known), label="last event before") + 1
+    blocks = data.draw(st.lists(st.sampled_from(ids(log[:cut])), min_size=1, max_size=3))
+    state = rebuild(State(), log[:cut])
+    if data.draw(st.booleans(), label="searched before"):
+        state.passages.settle()
+        state.lexicon.settle()
+    capture = Capture.of(state, blocks)
+    assert capture is not None
+    derived = capture.derived()
+    for event in log[cut:]:
+        apply(state, event)
+    new = erased(state, blocks, derived)
+    fresh = erasures(log, blocks)
+    if new is not None:
+        for event in fresh:
+            apply(new, event)
+        assert differing(new, rebuild(State(), [*gone(log, blocks), *fresh])) == []
+
+
+def test_texts_learned_since_are_added_to_what_was_derived() -> None:
+    store = MemoryStore()
+    with SyncMemory.open(store, embedder=HashEmbedder(8), clock=ManualClock()) as memory:
+        first = memory.learn("the bees walk at night", tags=["a"])
+        memory.learn("tea in the harbour")
+        memory.consolidate()
+        log = read(store.log("default"))
+        memory.learn("jazz at night")
+        memory.connect(first.block_id, memory.blocks().items[1].id, "supports", note="so it is")
+        later = read(store.log("default"))[len(log) :]
+    state = rebuild(State(), log)
+    state.lexicon.settle()
+    capture = Capture.of(state, [first.block_id])
+    assert capture is not None
+    derived = capture.derived()
+    for event in later:
+        apply(state, event)
+    assert derived.fits(state, [first.block_id])
+    new = erased(state, [first.block_id], derived)
+    assert new is not None
+    assert new.indexes is derived.indexes
+    assert new.lexicon is derived.lexicon
+    assert differing(new, rebuild(State(), gone([*log, *later], [first.block_id]))) == []

@@ -36,7 +36,6 @@ def two_compositions() -> Ledger:
     ledger.label(CompositionLabelled(composition_id=LANE, label="dead_end"), at(6))
     ledger.label(CompositionLabelled(composition_id=LANE, label="helpful"), at(7))
     ledger.retract(LabelRetracted(composition_id=LANE, label_version=6), at(8))
-    ledger.flush()
     return ledger
 
 

@@ -21,7 +21,6 @@ class ReadOnceWritten(VersionedTable):
 
     def put(self, key: int, version: int, values: tuple[int, ...]) -> None:
         super().put(key, version, values)
-        self.flush()
         if self.reader is not None:
             self.reader()
 

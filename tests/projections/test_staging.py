@@ -30,7 +30,6 @@ def played(steps: list[list[tuple[str, Ends]]]) -> Staging:
                 staging.stage(ends, version, session)
             else:
                 staging.drop(ends, version)
-    staging.flush()
     return staging
 
 
@@ -86,7 +85,6 @@ def test_a_ledger_keeps_the_order_of_puts_that_share_a_version() -> None:
     ledger: VersionedMap[str] = VersionedMap()
     for key, version in (("a", 0), ("b", 0), ("b", 1), ("a", 1), ("c", 1), ("b", 2)):
         ledger.put(key, version, "here")
-    ledger.flush()
     assert [list(ledger.at(version)) for version in (0, 1, 2)] == [
         ["a", "b"],
         ["b", "a", "c"],
@@ -98,7 +96,6 @@ def test_an_edge_is_known_to_be_used_from_its_first_use_on() -> None:
     refreshed = Refreshed()
     for session, version in (("s1", 3), ("s1", 5), ("s2", 7)):
         refreshed.note((0, 1), session, version)
-    refreshed.flush()
     assert [refreshed.by((0, 1), "s1", version) for version in (2, 3, 9)] == [False, True, True]
     assert [refreshed.at(version) for version in (2, 3, 7)] == [
         {},
@@ -111,7 +108,6 @@ def test_retrievals_are_counted_by_frame_up_to_a_version() -> None:
     returns = RetrievalCounts()
     for version, frame in ((1, "task"), (4, "attention"), (4, "task"), (9, "task")):
         returns.note_each([0], frame, version)
-    returns.flush()
     assert [returns.counts(0, version) for version in (0, 1, 4, 9)] == [
         {},
         {"task": 1},

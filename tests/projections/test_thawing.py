@@ -291,7 +291,6 @@ class Played:
         self.labels: list[int] = []
         for version, line in enumerate((*before, *lines)):
             self.happens(line, version, heard=version >= len(before))
-        ledger.flush()
 
     def happens(self, line: Any, version: int, *, heard: bool) -> None:
         kind, what, text = line

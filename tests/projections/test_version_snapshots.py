@@ -38,7 +38,6 @@ def changed(table: VersionedTable, changes: list[tuple[int, bool, int]], version
             table.put(key, version, (version,))
         else:
             table.close(key, version)
-    table.flush()
     return version
 
 
@@ -82,7 +81,6 @@ def test_updated_rows_equal_rows_found_by_a_mask(
 def test_unchanged_rows_are_the_same_object() -> None:
     table = VersionedTable(value=np.int64)
     table.put(0, 3, (1,))
-    table.flush()
     rows = table.rows_at(4, 1)
     assert table.moved(rows, 4, 9, 1) is rows
 
@@ -108,7 +106,6 @@ def test_active_blocks_follow_the_head(history: list[Command]) -> None:
     state = State()
     for recorded in log:
         apply(state, recorded)
-        state.flush()
         moved, found = VersionSnapshot(state, None), VersionSnapshot(uncached(state), state.version)
         assert columns_of(moved.present()) == columns_of(found.present())
 
@@ -125,7 +122,6 @@ def test_active_blocks_follow_events_replayed_in_batches(
         replay = BatchReplay(state)
         replay.take(events)
         replay.settle()
-        state.flush()
         moved, found = VersionSnapshot(state, None), VersionSnapshot(uncached(state), state.version)
         assert columns_of(moved.present()) == columns_of(found.present())
 

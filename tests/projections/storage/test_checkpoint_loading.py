@@ -29,8 +29,8 @@ from mnemic.projections.storage.array_bundle import (
     packed,
     unpacked_ids,
 )
-from mnemic.projections.storage.columns import BUFFERED_MAX, Interner, VersionedTable
-from mnemic.projections.storage.event_columns import EventColumns, grouped
+from mnemic.projections.storage.columns import Interner, VersionedTable
+from mnemic.projections.storage.event_columns import UNSORTED_MAX, EventColumns, grouped
 from mnemic.projections.storage.grouped_writes import GroupedWrites
 from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import CACHED_MAX, Payloads
@@ -213,17 +213,15 @@ def test_places_are_grouped_by_their_keys(keys: list[int]) -> None:
 
 def test_event_columns_find_rows_added_before_and_after_sorting() -> None:
     journal = EventColumns(**NOTED)
-    for value in range(BUFFERED_MAX + 5):
+    for value in range(UNSORTED_MAX + 5):
         journal.append((value % 3, value))
-    expected = [(value,) for value in range(1, BUFFERED_MAX + 5, 3)]
-    journal.flush()
+    expected = [(value,) for value in range(1, UNSORTED_MAX + 5, 3)]
     assert journal.about(1) == expected
     journal.append((1, -1))
     journal.append((7, -2))
     thawed = EventColumns.thawed(read_only(journal.frozen()), NOTED)
     for each in (journal, thawed):
         each.append((1, -3))
-        each.flush()
         assert each.about(1) == [*expected, (-1,), (-3,)]
         assert (each.about(7), each.about(8), each.about(-1)) == ([(-2,)], [], [])
         assert (each.row(1), each.row(len(each) - 1)) == ((1, 1), (1, -3))
@@ -242,10 +240,8 @@ def test_a_thawed_map_keeps_the_order_of_puts() -> None:
     for each in (ledger, thawed):
         each.drop("b", 2)
         each.drop("never", 2)
-        each.flush()
         assert each.at(2) == {"a": 3}
         each.put("b", 3, 4)
-        each.flush()
     assert list(thawed.current.items()) == [("a", 3), ("b", 4)]
     assert [thawed.at(version) for version in range(4)] == [
         {"a": 1, "b": 2},
@@ -283,7 +279,6 @@ def test_an_edge_use_in_a_session_survives_thawing() -> None:
     for each in (refreshed, thawed):
         each.note((0, 1), "s1", 5)
         each.note((0, 1), "s2", 6)
-        each.flush()
     assert [thawed.by((0, 1), "s1", version) for version in (2, 3)] == [False, True]
     assert thawed.at(6) == {(0, 1): ["s1", "s2"]}
     assert kept(thawed.frozen()) == kept(refreshed.frozen())
@@ -302,10 +297,8 @@ def test_retrieval_counts_and_reviews_continue_after_thawing() -> None:
     assert [counted.of(1, version) for version in (3, 4)] == [[(3, 30, 3)], []]
     for some in (returns, later):
         some.note_each([1], "self", 5)
-        some.flush()
     for others in (reviews, counted):
         others.note(1, 5, 50, 1)
-        others.flush()
     assert later.counts(1, 5) == {"self": 1, "task": 1}
     assert counted.of(1, 5) == [(5, 50, 1)]
     assert kept(later.frozen()) == kept(returns.frozen())
@@ -363,7 +356,6 @@ def test_a_pair_has_one_number_before_and_after_thawing() -> None:
     for _ in range(4):
         pairs.incident.add_block()
     assert [pairs.number(a, b) for a, b in ((2, 1), (0, 2), (1, 2))] == [0, 1, 0]
-    pairs.flush()
     parts = read_only({"low": pairs.low, "high": pairs.high})
     thawed = Pairs.thawed(parts["low"], parts["high"], 4)
     thawed.incident.add_block()

@@ -99,8 +99,6 @@ def test_pairs_have_the_same_numbers_however_they_are_numbered(
         for low in range(5):
             for high in range(5, 9):
                 assert pairs.get((low, high)) == plain.get((low, high))
-    pairs.flush()
-    plain.flush()
     assert pairs.low.tolist() == plain.low.tolist()
     assert pairs.high.tolist() == plain.high.tolist()
 

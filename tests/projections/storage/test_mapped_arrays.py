@@ -78,7 +78,6 @@ def test_columns_of_a_table_may_differ_in_the_room_behind_them() -> None:
     for each in (plain, table):
         for version in range(1, 30):
             each.put(version % 7, version, (version, -version))
-            each.flush()
     assert [part.tolist() for part in table.frozen().values()] == [
         part.tolist() for part in plain.frozen().values()
     ]

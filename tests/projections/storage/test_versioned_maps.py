@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.projections.storage.columns import BUFFERED_MAX, Trail
+from mnemic.projections.storage.columns import Trail
+from mnemic.projections.storage.endings import RECENT_MAX
 from mnemic.projections.storage.event_columns import EventColumns
 from mnemic.projections.storage.versioned_maps import (
     Coding,
@@ -81,7 +82,6 @@ def played(ledger: VersionedMap[int], plain: Plain, changes: Sequence[Change]) -
             ledger.drop(key, version)
         else:
             ledger.put(key, version, value)
-    ledger.flush()
 
 
 @given(before=CHANGES, after=CHANGES, asked=st.sampled_from(["before", "after"]))
@@ -154,7 +154,6 @@ def test_pairs_are_found_by_block_as_if_every_row_were_read(
                 mapping.put(ends, head, place)
             else:
                 mapping.drop(ends, head)
-    plain.flush()
     thawed = Paired.thawed(paired.frozen(), BY_PAIR)
     first, last = sorted(min(point, head) for point in points)
     for mapping in (paired, thawed):
@@ -174,7 +173,7 @@ def contains(ends: Ends, block: int) -> bool:
 # --- while another thread writes --------------------------------------------------------------
 
 
-class FlushedMeanwhile(EventColumns):
+class AppendedMeanwhile(EventColumns):
     """The ends of the pairs of a map, to which a pair is added whenever one column is read."""
 
     def __init__(self, owner: Pairwise[int]) -> None:
@@ -185,7 +184,6 @@ class FlushedMeanwhile(EventColumns):
         found = super().column(name)
         added = len(self)
         self._owner.put((added, added + 1), added, 0)
-        self._owner.flush()
         return found
 
 
@@ -194,25 +192,22 @@ class PairsAdded(Pairwise[int]):
 
     def __init__(self) -> None:
         super().__init__(BY_PAIR)
-        self._pairs = FlushedMeanwhile(self)
+        self._pairs = AppendedMeanwhile(self)
 
 
 def test_the_versions_that_touched_a_block_are_found_while_pairs_are_added() -> None:
     pairs = PairsAdded()
     for version in range(3):
         pairs.put((version, version + 1), version, 0)
-    pairs.flush()
     assert pairs.touched_by(1).tolist() == [0, 1]
 
 
-def test_more_entries_dropped_at_one_version_than_are_buffered() -> None:
+def test_more_entries_dropped_at_one_version_than_endings_are_appended() -> None:
     mapping: VersionedMap[int] = VersionedMap()
-    for key in range(BUFFERED_MAX + 9):
+    for key in range(RECENT_MAX + 9):
         mapping.put(key, 0, key)
     mapping.drop(0, 1)
-    mapping.flush()
     before = mapping.at(1)
-    for key in range(1, BUFFERED_MAX + 5):
+    for key in range(1, RECENT_MAX + 5):
         mapping.drop(key, 2)
-    mapping.flush()
     assert mapping.moved(before, 1, 2) == mapping.at(2)

@@ -122,11 +122,14 @@ class Removal:
 
     def _commit(self, numbers: Ints) -> None:
         def decide(view: View, _: object) -> Decision[None]:
-            return self._decide(view, [view.id(number) for number in self.found(view, numbers)])
+            return self._decide(view, self._ids(view, numbers))
 
         outcome = self.space.execute(self._command(), decide, again=self._written)
         if outcome.events:
             self._commits.append(outcome)
+
+    def _ids(self, view: View, numbers: Ints) -> list[BlockId]:
+        return list(map(view.id, self.found(view, numbers).tolist()))
 
     def _command(self) -> Command:
         """Return the command of the next batch."""
@@ -197,9 +200,13 @@ class Erasing(Removal):
         ids = map(view.id, [*found, *alone])
         return self._receipt(view, list(ids), version=view.version, dry_run=True)
 
+    def _commit(self, numbers: Ints) -> None:
+        view = self._view()
+        with self.space.prepared_erasure(lambda: self._decide(view, self._ids(view, numbers))):
+            super()._commit(numbers)
+
     def run(self, progress: Progress | None) -> EraseManyReceipt:
         """Erase the blocks."""
-        self.space.log_state.prepare_erasure()
         gone = [each.block_id for each in self.remove(progress) if isinstance(each, BlockErased)]
         return self._receipt(self._view(), gone, version=self.version)
 

@@ -32,8 +32,7 @@ def overwrite_small_arrays() -> None:
     clear them: without this, an erased text could stay in one for as long as the process runs.
     """
     for size in range(1, SMALL_BYTES):
-        for block in [np.empty(size, np.uint8) for _ in range(SMALL_EACH)]:
-            block.fill(0)
+        _ = [np.zeros(size, np.uint8) for _ in range(SMALL_EACH)]
 
 
 @cache

@@ -165,19 +165,25 @@ class Catalogue:
         return other
 
     def without(
-        self, documents: Sequence[int], *, life: VersionedTable, tag_sets: list[tuple[str, ...]]
+        self,
+        documents: Sequence[int],
+        *,
+        texts: Payloads[BlockText],
+        life: VersionedTable,
+        tag_sets: list[tuple[str, ...]],
     ) -> Catalogue:
         """Return a catalogue without some texts and their summaries; it keeps no byte of them.
 
         Args:
             documents: Places of the texts.
+            texts: All texts, without those.
             life: The life table with the remaining tags.
             tag_sets: The remaining sets of tags.
         """
         gone = frozenset(documents)
         summaries = {text: each for text, each in self.summaries.items() if text not in gone}
         return self.over(
-            texts=self.texts.erased(documents),
+            texts=texts,
             life=life,
             _tag_sets=Lazy(lambda: tag_sets),
             _tag_set_numbers={tags: number for number, tags in enumerate(tag_sets)},
@@ -198,17 +204,6 @@ class Catalogue:
     def summaries(self) -> dict[int, list[tuple[int, str | None]]]:
         """By text: versions, and the analyst's summary from each on; None for none."""
         return self._summaries.value
-
-    def flush(self) -> None:
-        """Write what others may read."""
-        self.life.flush()
-        self.strength.flush()
-        self.evidence.flush()
-        self.uses.flush()
-        self.returns.flush()
-        self.outcomes.flush()
-        self.reviews.flush()
-        self.quarantine.flush()
 
     def tag_set(self, tags: tuple[str, ...]) -> int:
         """Return the number of a sorted set of tags."""

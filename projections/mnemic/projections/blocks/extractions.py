@@ -48,7 +48,6 @@ class Extractions:
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays."""
-        self.flush()
         columns = {name: of.columns() for name, of in self._of.items()}
         return nested(
             bodies=self._events.frozen(),
@@ -89,11 +88,6 @@ class Extractions:
         ):
             for block in dict.fromkeys(blocks):
                 self._of[name].file(numbers[block], number)
-
-    def flush(self) -> None:
-        """Write what others may read."""
-        for name in _SIDES:
-            self._of[name].flush()
 
     def upto(self, version: int) -> Iterator[Extraction]:
         """Yield the extractions up to *version*, in order."""

@@ -54,10 +54,6 @@ class Outcomes:
         for block in blocks:
             self._noted.append((block, version, named, signal, weight))
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._noted.flush()
-
     def columns(self, version: int) -> dict[str, NDArray[Any]]:
         """Return the rows up to *version* by column: block, version, decision, signal, weight."""
         upto = int(np.searchsorted(self._noted.column("version"), version, side="right"))

@@ -48,6 +48,8 @@ class Periods:
 
     def number(self, from_us: int | None, until_us: int | None) -> int:
         """Return the number of a period, the next one at its first use."""
+        if from_us is None and until_us is None:
+            return 0  # always: most blocks
         period = Period(from_us, until_us)
         number = self._numbers.get(period)
         if number is None:

@@ -54,10 +54,6 @@ class RetrievalCounts:
         number = self._frames[frame]
         self._noted.append_each([(block, number, version) for block in blocks])
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._noted.flush()
-
     def versions(self, block: int, version: int) -> list[int]:
         """Return the versions up to *version* of the recalls that returned a block, in order."""
         return [since for _, since in self._noted.about(block) if since <= version]

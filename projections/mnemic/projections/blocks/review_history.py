@@ -88,10 +88,6 @@ class ReviewHistory:
         self._put_back.setdefault(block, []).append((version, then))
         self._change(block, version)
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._noted.flush()
-
     def of(self, block: int, version: int) -> list[Review]:
         """Return the reviews of a block that count at *version*."""
         found = self._all(block)

@@ -54,7 +54,7 @@ class Threads:
     """The position of every document in its thread."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
+        self.catalogue = catalogue
         self._authors = Interner()
         self._name_terms: list[frozenset[str]] = []
         """Terms by author, for the authors known at the last query."""
@@ -77,7 +77,6 @@ class Threads:
 
     def frozen(self) -> ArrayBundle:
         """Return everything but the catalogue as arrays, after processing new documents."""
-        self._catalogue.life.flush()
         self.settle()
         return {
             "author": self.author,
@@ -90,19 +89,22 @@ class Threads:
         }
 
     @classmethod
-    def thawed(cls, parts: Mapping[str, NDArray[Any]], catalogue: Catalogue) -> Threads:
+    def thawed(
+        cls, parts: Mapping[str, NDArray[Any]], catalogue: Catalogue, *, rows: int | None = None
+    ) -> Threads:
         """Return the threads that were frozen.
 
         Args:
             parts: From ``frozen``.
-            catalogue: The catalogue at that time.
+            catalogue: The catalogue, at that time or later.
+            rows: Number of rows of its life table at that time; None: all that it has.
         """
         sequence, links = cls(catalogue), parts["links"]
         sequence._author = GrowableArray.thawed(parts["author"])
         sequence._role = GrowableArray.thawed(parts["role"])
         sequence._authors = Interner.thawed(unpacked(parts["authors"]))
         sequence._links = widened(links, len(links) + FIRST_CAPACITY)
-        sequence._rows = catalogue.life.count
+        sequence._rows = catalogue.life.count if rows is None else rows
         sequence._thread = GrowableArray.thawed(parts["thread"])
         sequence._threads = Interner.thawed(unpacked(parts["threads"]))
         ends = map(_End._make, parts["ends"].tolist())
@@ -178,10 +180,10 @@ class Threads:
 
     def settle(self) -> None:
         """Process the documents added since. Every query does so first."""
-        if self._rows == self._catalogue.life.count:
+        if self._rows == self.catalogue.life.count:
             return
         with self._extending:
-            rows = self._catalogue.life.count
+            rows = self.catalogue.life.count
             self._extend(*self._learned(self._rows, rows))
             self._rows = rows  # last: it is what other threads look at
 
@@ -192,9 +194,9 @@ class Threads:
             created_us: When each was created.
             category: The number of its category.
         """
-        first, texts = len(self._author), self._catalogue.texts
+        first, texts = len(self._author), self.catalogue.texts
         self._links = widened(self._links, first + len(created_us))
-        message = self._catalogue.categories.known(MESSAGE)
+        message = self.catalogue.categories.known(MESSAGE)
         fresh = islice(texts.since(first), len(created_us))
         for document, text in enumerate(fresh, start=first):
             author = thread = role = None
@@ -213,7 +215,7 @@ class Threads:
         Returns:
             That, microseconds, and the numbers of their categories, of the new documents alone.
         """
-        life = self._catalogue.life
+        life = self.catalogue.life
         # The first row of a document is that of its learning.
         documents, rows = distinct(life.column("text")[seen:count])
         rows = rows[documents >= len(self._author)] + seen

@@ -175,13 +175,8 @@ class Pairs:
         self._thawed, self._numbering = len(self), None
         self._numbers = {}
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._ends.flush()
-
     def _sort(self) -> None:
         """Let the arrays hold all pairs."""
-        self.flush()
         self.incident.sort(self.low, self.high)
 
     @property
@@ -285,7 +280,6 @@ class Pairs:
 
     def _joined(self, first: int) -> Ints:
         """Return the pairs from number *first* on as ``join`` makes them."""
-        self.flush()
         low = self.low[first:].astype(np.int64)
         return (low << JOINED_BITS) | self.high[first:]
 

@@ -151,15 +151,10 @@ class Graph:
         ):
             part.settle()
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self.rows.flush()
-        self.pairs.flush()
-        self.pending.flush()
-        self.barred.flush()
-        self.sightings.flush()
-        self.staged.flush()
-        self.refreshed.flush()
+    def prepare(self) -> None:
+        """Derive the pairs by block, and the maps of pending and staged pairs."""
+        self.incident.first(0)
+        self.release(-1, -1)
 
     def add_block(self) -> None:
         self.incident.add_block()

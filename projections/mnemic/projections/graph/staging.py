@@ -93,14 +93,15 @@ class Staging(Paired[Staged]):
         """Count one more session in which the pair was returned together."""
         self.stage_each((ends,), version, session)
 
-    def stage_each(self, pairs: Iterable[Ends], version: int, session: str) -> None:
+    def stage_each(self, pairs: Sequence[Ends], version: int, session: str) -> None:
         """Do ``stage`` for several pairs at once."""
         current, existing, queue, found = self.current, self._current_rows, self._queue, self._with
         number, first = self._sessions.number(session), len(self._since)
         fresh, steps = queue.setdefault(1, {}), list[tuple[int, ...]]()
         once = Staged((session,), version)
-        self._is_flushed, row = False, first
-        for ends in pairs:
+        self._changed = version
+        self._make_room(first + len(pairs))
+        for row, ends in enumerate(pairs, first):
             low, high = ends
             before = current.pop(ends, None)
             if before is None:
@@ -121,9 +122,8 @@ class Staging(Paired[Staged]):
             current[ends] = staged
             existing[ends] = row
             steps.append((low, high, number, goes_on))
-            row += 1
         self._pairs.append_each(steps)
-        self._since.extend([version] * (row - first))
+        self._since.extend([version] * len(pairs))
 
     def put(self, key: Ends, version: int, value: Staged) -> None:
         """Set a pair to *value* from *version* on.
@@ -213,10 +213,6 @@ class Refreshed:
     def settle(self) -> None:
         """Clear the cache."""
         self._by_session = {}
-
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._uses.flush()
 
     def note(self, ends: Ends, session: str, version: int) -> None:
         """Record that the edge of a pair was used at *version*."""

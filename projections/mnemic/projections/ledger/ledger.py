@@ -190,11 +190,6 @@ class Ledger:
         """Retract a label."""
         self.turn(event.label_version, at.version)
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._of_block.flush()
-        self._labels_of.flush()
-
     def turn(self, label: int, version: int) -> None:
         """Retract the label that was set at version *label*, or restore it."""
         number = self._labelled.upto(label) - 1

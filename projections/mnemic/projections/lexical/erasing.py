@@ -20,6 +20,7 @@ from mnemic.projections.lexical.postings import BETWEEN
 from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacked
 from mnemic.projections.storage.first_use import in_first_use
 from mnemic.projections.storage.ranges import range_places
+from mnemic.projections.storage.sorted_arrays import among
 
 TextOf = Callable[[int], str | None]
 """Returns the text of a document as it was before the erasure."""
@@ -47,7 +48,7 @@ def erased(
     lengths, rarity = parts["documents/lengths"].copy(), parts["documents/rarity"].copy()
     recorded = parts["documents/recorded"]
     lengths[gone] = 0
-    rarity[np.setdiff1d(gone, recorded)] = 0
+    rarity[gone[~among(recorded, gone)]] = 0
     stale, numbers = stock.sharing(len(lengths)), np.arange(len(lengths))
     if len(dropped):
         kept = np.ones(len(lengths), dtype=np.bool_)
@@ -105,7 +106,8 @@ class _Stock:
         sizes = self.sizes
         used = np.flatnonzero(sizes)
         first = self.documents[self.starts[:-1][used]]
-        moved = np.intersect1d(self._touched[np.isin(self._first, self._gone)], used)
+        moved = self._touched[np.isin(self._first, self._gone)]
+        moved = moved[among(used, moved)]
         again = np.unique(first[np.searchsorted(used, moved)])
         rank = used.copy()
         for document in again.tolist():
@@ -121,7 +123,7 @@ class _Stock:
             self.terms = [self.terms[each] for each in order.tolist()]
         numbers = np.full(len(sizes), -1)
         numbers[order] = np.arange(len(order))
-        self._touched = numbers[np.intersect1d(self._touched, used)]
+        self._touched = numbers[self._touched[among(used, self._touched)]]
 
     def sharing(self, documents: int) -> NDArray[np.bool_]:
         """Return which documents hold a term without tag of an erased one, and may be later."""

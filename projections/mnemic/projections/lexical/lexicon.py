@@ -71,7 +71,7 @@ from mnemic.projections.storage.array_bundle import (
 from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
-from mnemic.projections.storage.sorted_arrays import among, run_starts
+from mnemic.projections.storage.sorted_arrays import among, distinct, run_starts
 
 RARITY_DAMPING: Final = 3
 """Number of terms added to the length of a text, so that short texts are damped."""
@@ -152,7 +152,7 @@ class Lexicon:
             documents={
                 "lengths": self._lengths.astype(np.int32),
                 "rarity": self._rarity.values.astype(np.int32),
-                "recorded": np.unique(self._fixed.values),
+                "recorded": distinct(self._fixed.values)[0],
             },
             order={} if self._order is None else self._order.frozen(),
         )
@@ -215,6 +215,11 @@ class Lexicon:
     def analysed(self) -> int:
         """Number of documents that were analysed; the others are once a search needs them."""
         return self._lengths.size
+
+    @property
+    def recorded(self) -> int:
+        """Number of rarities that were recorded."""
+        return len(self._fixed)
 
     def over(self, texts: Payloads[BlockText]) -> Lexicon:
         """Return a lexicon of the same number of documents, with other texts, none analysed yet."""

@@ -43,7 +43,7 @@ class Weighing(Value):
 
 
 @frozen(kw_only=True)
-class _Placed:
+class _Placed(Value):
     """A block of an answer, with all that its fields are computed from."""
 
     id: BlockId

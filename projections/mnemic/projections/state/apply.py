@@ -55,7 +55,7 @@ def apply(state: State, recorded: Recorded) -> None:
 
 def apply_each(state: State, events: Iterable[Recorded]) -> None:
     """Apply the next events one by one."""
-    to, state.is_flushed = DirectWriters(state), False
+    to = DirectWriters(state)
     for recorded in events:
         state.timeline.record(recorded)
         kind = type(recorded.event)
@@ -121,7 +121,7 @@ def _learned(to: Writers, events: Events[happened.BlockLearned]) -> None:
             to.write_evidence((number, version, 0, 0))
             to.write_uses((number, version, 0))
             to.graph.add_block()
-        # Before the row that names it: a full buffer is written, and readers look up its texts.
+        # Before the row that names it: a reader of the row may look up its text.
         document = len(catalogue.texts)
         catalogue.texts.append(text)
         content, tags = (None, NO_TAGS) if isinstance(text, Erased) else (text.content, text.tags)

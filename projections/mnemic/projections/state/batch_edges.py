@@ -101,7 +101,6 @@ class Edges:
         if not self._isolated:
             return writes
         after, blocks, versions = np.array(self._isolated, dtype=np.int64).T
-        self._graph.pairs.flush()
         low, high = self._graph.low, self._graph.high
         asked = np.zeros(len(self._graph.degrees), dtype=np.bool_)
         asked[blocks] = True
@@ -133,7 +132,6 @@ class Edges:
     def _count_degrees(self, pairs: Ints, linked_before: NDArray[np.bool_]) -> None:
         """Recount the edges of each block that has a changed pair."""
         graph = self._graph
-        graph.pairs.flush()
         linked = graph.rows.rows_of(pairs) >= 0
         change = linked.astype(np.int32) - linked_before
         degrees = np.frombuffer(graph.degrees, dtype=np.int32)

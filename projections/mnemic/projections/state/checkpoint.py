@@ -35,7 +35,6 @@ from mnemic.projections.vectors.index import VectorIndex
 
 def freeze(state: State) -> ArrayBundle:
     """Return a state at its head as arrays that no later event changes."""
-    state.flush()
     identities = list(state.indexes)
     staged = [
         [identities.index(identity), list(rows.items())]

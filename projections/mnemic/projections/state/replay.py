@@ -89,6 +89,5 @@ class BatchReplay:
     def settle(self) -> None:
         """Write everything to the tables of the state."""
         if self._writers is not None:
-            self._state.is_flushed = False
             self._writers.settle()
         self._writers, self._taken = None, 0

@@ -20,8 +20,6 @@ from mnemic.projections.storage.columns import Rows, VersionedTable
 def put_back(state: State, event: Reverted, at: Recorded) -> None:
     """Apply one revert."""
     then = event.first - 1
-    state.flush()
-    state.is_flushed = False  # what follows writes again
     if event.policy is not None:
         state.timeline.policies.put("policy", at.version, Policy.parse(event.policy))
     _untie(state, event, at.version)

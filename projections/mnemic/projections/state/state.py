@@ -50,8 +50,6 @@ class State:
         """Rows of a re-embedding in progress, by block."""
         self.past = SnapshotCache()
         """Snapshots of recently requested versions; not part of the replayed state."""
-        self.is_flushed = False
-        """Whether nothing is buffered; an event that is applied clears it."""
 
     @property
     def version(self) -> int:
@@ -59,28 +57,14 @@ class State:
         return self.timeline.version
 
     def settle(self) -> None:
-        """Release what only a long replay needs. The answers to queries do not change.
-
-        Raises:
-            OverflowError: A number of the log does not fit its column.
-        """
-        self.flush()
+        """Release what only a long replay needs. The answers to queries do not change."""
         self.graph.settle()
 
-    def flush(self) -> None:
-        """Write everything that is buffered, so that it can be read.
-
-        Raises:
-            OverflowError: A number of the log does not fit its column.
-        """
-        if self.is_flushed:
-            return
-        self.timeline.flush()
-        self.catalogue.flush()
-        self.graph.flush()
-        self.ledger.flush()
-        self.extractions.flush()
-        self.is_flushed = True
+    def prepare(self) -> None:
+        """Make room and derive look-ups as the next event would, which takes long after thawing."""
+        self.timeline.make_room()
+        self.catalogue.life.make_room()
+        self.graph.prepare()
 
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
         """Return the vectors of *embedder*; an empty index at first."""

@@ -59,8 +59,17 @@ class TableView:
         return base if rows is None or self._version is None else (rows, self._version)
 
     def row(self, key: int) -> int:
-        """Return the current row of a key that has one."""
-        return self._table.row(key) if self._version is None else int(self.rows[key])
+        """Return the row of *key*, or -1.
+
+        The rows of all keys are not needed if that row is still current at the head.
+        """
+        table, version, rows = self._table, self._version, self._rows
+        if rows is None:
+            row = table.row(key)
+            if version is None or (row >= 0 and table.began(row) <= version):
+                return row
+            rows = self.rows
+        return int(rows[key]) if key < len(rows) else -1
 
     @property
     def rows(self) -> Rows:
@@ -87,13 +96,13 @@ class TableView:
         return self._table.keys(first, self.count)
 
     def get(self, name: str, key: int) -> int:
-        """Return one value of one key, by the names of column and key."""
-        rows = self._rows
-        if rows is None:
-            if self._version is None:
-                return self._table.value(name, key)
-            rows = self.rows
-        return int(self._table.column(name)[rows[key]])
+        """Return one value of a key that has a row."""
+        return self._table.cell(name, self.row(key))
+
+    def values(self, key: int) -> dict[str, int]:
+        """Return the values of a key that has a row, by the names of the columns."""
+        table = self._table
+        return dict(zip(table.names, table.row_values(self.row(key)), strict=True))
 
     def column(self, name: str, keys: Ints) -> Ints:
         """Return one value for each of *keys*, an array that is not written to afterwards."""
@@ -111,7 +120,4 @@ class TableView:
 
     def has(self, key: int) -> bool:
         """Whether *key* has a row at this version."""
-        if self._version is None:
-            return self._table.row(key) >= 0
-        rows = self.rows
-        return key < len(rows) and bool(rows[key] >= 0)
+        return self.row(key) >= 0

@@ -9,17 +9,15 @@ Rules of this module:
    keep reading correct values. ``until`` is the only cell written after its row; it
    changes from "never" to a version later than any view that can hold the array. So it is the
    only column that is copied where a table is frozen or thawed.
-4. Replay writes row by row, a query reads column by column. So rows are buffered in a list, which
-   costs a replay next to nothing, and move into the arrays together when the writer flushes, which
-   it does before it publishes a version. Rows of a batch are written to the arrays directly.
+4. The events of a command write number by number, through memoryviews of the arrays, which take
+   half the time of numpy's indexing. A long replay writes the rows of a batch column by column.
 5. One thread writes. Others read meanwhile, at versions that were published, and change nothing:
    what they read was written before, and later rows lie behind it. ``row``, ``value``, ``values``
-   and ``head`` are about the moving head and belong to the writer.
+   and ``head`` are about the moving head: a reader may use the row only if it began by its version.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
 from types import MappingProxyType
@@ -39,10 +37,6 @@ from mnemic.projections.storage.grouped_writes import GroupedWrites
 from mnemic.projections.storage.growable_array import FIRST_CAPACITY, grown
 
 Rows = NDArray[np.int32]
-BUFFERED_MAX = 4096
-"""Number of rows buffered before they move into the arrays at once."""
-FEW = 8
-"""Number of rows up to which each number is written by itself."""
 NOTHING_MORE: Mapping[str, int] = MappingProxyType({})
 
 
@@ -71,21 +65,17 @@ class VersionedTable:
         self._since: Rows = np.zeros(FIRST_CAPACITY, dtype=np.int32)
         self._until: Rows = np.full(FIRST_CAPACITY, NEVER, dtype=np.int32)
         self._head: Rows = np.full(FIRST_CAPACITY, -1, dtype=np.int32)
+        """The current row of every key, -1 where there is none, and behind the last key."""
+        self._keys = 0
+        """Number of keys that have, or had, a row."""
         self._settled = 0
-        self._capacity = FIRST_CAPACITY
-        """Number of rows that each array holds at least."""
-        self._rows = array("i")
-        """The current row of every key, -1 where there is none. Not a list: half a million objects
-        would take ten times the memory, and time in the garbage collector."""
-        self._buffered: list[tuple[int, ...]] = []
-        """Rows not yet in the arrays, as (key, since, *values)."""
-        self._closed: list[tuple[int, int]] = []
-        """Rows closed since the arrays were written, and the versions of closing."""
+        self._changed = -1
+        """The last version at which a row was written or closed."""
         self._endings = Endings()
+        self._view_cells()
 
     def frozen(self) -> ArrayBundle:
         """Return all row versions."""
-        self.flush()
         rows = slice(self._settled)
         return {
             "key": self._key[rows],
@@ -103,13 +93,15 @@ class VersionedTable:
         table._columns = {name: values[name] for name in columns}
         table._key, table._since = parts["key"], parts["since"]
         table._until = parts["until"].copy()
-        table._settled = table._capacity = len(table._key)
+        table._settled = len(table._key)
         current = np.flatnonzero(table._until == NEVER)
-        table._head = np.full(int(table._key.max(initial=-1)) + 1, -1, dtype=np.int32)
+        table._keys = int(table._key.max(initial=-1)) + 1
+        table._head = np.full(table._keys, -1, dtype=np.int32)
         table._head[table._key[current]] = current
-        table._rows = array("i", table._head.tobytes())
+        table._view_cells()
         closed = table._until[table._until != NEVER]
         table._endings = Endings(int(closed.max(initial=-1)))
+        table._changed = max(int(closed.max(initial=-1)), int(table._since.max(initial=-1)))
         return table
 
     def replaced(self, name: str, values: NDArray[Any]) -> VersionedTable:
@@ -119,36 +111,65 @@ class VersionedTable:
             name: The column.
             values: One per row version.
         """
-        self.flush()
         other, column = copy(self), np.zeros_like(self._columns[name])  # all have one capacity
         column[: self._settled] = values
-        vars(other).update(
-            _columns={**self._columns, name: column},
-            _head=self._head.copy(),
-            _rows=array("i", self._rows),
-            _buffered=[],
-            _closed=[],
-        )
+        columns = {**self._columns, name: column}
+        vars(other).update(_columns=columns, _head=self._head.copy())
+        other._view_cells()  # noqa: SLF001 - the copy is of this class
         return other
+
+    def _view_cells(self) -> None:
+        """View the arrays through memoryviews, after one of them was replaced."""
+        arrays = self._key, self._since, self._until, *self._columns.values()
+        self._capacity = min(map(len, arrays))
+        """Number of rows that each array holds at least."""
+        self._key_cells, self._since_cells, self._until_cells, *cells = [
+            each.data for each in arrays
+        ]
+        self._cells = tuple(cells)
+        """The columns, in order."""
+        self._head_cells = self._head.data
 
     # --- writing, row by row ----------------------------------------------------------------
 
     def row(self, key: int) -> int:
         """Return the current row of *key*, or -1."""
-        return self._rows[key] if key < len(self._rows) else -1
+        return self._head_cells[key] if key < self._keys else -1
 
     def put(self, key: int, version: int, values: tuple[int, ...]) -> None:
-        """Make *values*, one per column, the current row of *key* from *version* on."""
-        rows, buffered = self._rows, self._buffered
-        if key >= len(rows):
-            rows.extend([-1] * (key + 1 - len(rows)))
-        current = rows[key]
+        """Make *values*, one per column, the current row of *key* from *version* on.
+
+        Raises:
+            OverflowError: A value does not fit its column.
+        """
+        if key >= self._keys:
+            self._add_keys(key + 1)
+        row, current = self._settled, self._head_cells[key]
+        if row == self._capacity:
+            self._grow(row + 1)
+        try:
+            self._key_cells[row], self._since_cells[row] = key, version
+            for cell, value in zip(self._cells, values, strict=True):
+                cell[row] = value
+        except ValueError as error:
+            raise OverflowError(f"a column cannot hold its value of {values}") from error
         if current >= 0:
-            self._closed.append((current, version))
-        rows[key] = self._settled + len(buffered)
-        buffered.append((key, version, *values))
-        if len(buffered) == BUFFERED_MAX:
-            self.flush()
+            self._close(current, version)
+        self._head_cells[key] = row
+        self._settled = row + 1  # at last, so that no reader sees a row that is not complete
+        self._changed = version
+
+    def _add_keys(self, keys: int) -> None:
+        """Let the table have *keys* keys."""
+        if keys > len(self._head):
+            self._head = grown(self._head, keys, fill=-1)
+            self._head_cells = self._head.data
+        self._keys = keys
+
+    def _close(self, row: int, version: int) -> None:
+        self._until_cells[row] = version
+        self._changed = version
+        self._endings = self._endings.append(row, version)
 
     def change(
         self, key: int, version: int, more: Mapping[str, int] = NOTHING_MORE, /, **values: int
@@ -176,22 +197,16 @@ class VersionedTable:
         """Close the current row of *key*, if any, from *version* on."""
         current = self.row(key)
         if current >= 0:
-            self._closed.append((current, version))
-            self._rows[key] = -1
+            self._close(current, version)
+            self._head_cells[key] = -1
 
     def values(self, key: int) -> tuple[int, ...]:
         """Return the current values of *key*."""
-        row = self._rows[key]
-        if row >= self._settled:
-            return self._buffered[row - self._settled][2:]
-        return tuple([int(column[row]) for column in self._columns.values()])
+        return self.row_values(self._head_cells[key])
 
     def value(self, name: str, key: int) -> int:
         """Return the current value of *key* in one column."""
-        row = self._rows[key]
-        if row >= self._settled:
-            return self._buffered[row - self._settled][2 + self._place[name]]
-        return int(self._columns[name][row])
+        return self.cell(name, self._head_cells[key])
 
     # --- writing, many rows at once ---------------------------------------------------------
 
@@ -211,7 +226,6 @@ class VersionedTable:
             values: An array of values for each column of the table; ignored for closing writes.
             puts_row: Which writes put a row; None: all. The others close the current row.
         """
-        self.flush()
         first, ends = self._settled, runs.following(since, NEVER)
         puts = slice(None) if puts_row is None else np.flatnonzero(puts_row)
         last = first + len(since[puts])
@@ -222,13 +236,10 @@ class VersionedTable:
         self._until[before[current]] = since[runs.firsts[current]]
         columns = (runs.written, since, ends, *values)
         self._append(first, last, [column[puts] for column in columns])
-        keys = int(runs.keys[-1]) + 1
-        if keys > len(self._rows):
-            self._rows.extend([-1] * (keys - len(self._rows)))
-        self._head = grown(self._head, len(self._rows), fill=-1)
+        self._add_keys(max(self._keys, int(runs.keys[-1]) + 1))
         self._head[runs.keys] = rows[runs.lasts]
-        np.frombuffer(self._rows, dtype=np.int32)[runs.keys] = rows[runs.lasts]
-        self._endings = Endings(int(since[-1]))
+        self._changed = int(since[-1])
+        self._endings = Endings(self._changed)
 
     def _append(self, first: int, last: int, columns: Iterable[ArrayLike]) -> None:
         """Append the rows from *first* up to but not including *last*.
@@ -249,14 +260,18 @@ class VersionedTable:
                 raise OverflowError(f"a column of {table.dtype} cannot hold {given.max()}")
         self._settled = last  # at last, so that no reader sees a row that is not complete
 
+    def make_room(self) -> None:
+        """Make room for a row, so that the next one is written at once."""
+        if self._settled == self._capacity:
+            self._grow(self._settled + 1)
+
     def _grow(self, length: int) -> None:
         """Make each array hold *length* rows; those of a checkpoint differ in their room."""
         self._key, self._since = grown(self._key, length), grown(self._since, length)
         self._until = grown(self._until, length, fill=NEVER)
         for name, column in self._columns.items():
             self._columns[name] = grown(column, length)
-        arrays = self._key, self._since, self._until, *self._columns.values()
-        self._capacity = min(map(len, arrays))
+        self._view_cells()
 
     def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the current row of each of *keys*, -1 where there is none."""
@@ -270,22 +285,32 @@ class VersionedTable:
         """Return the values of some rows in one column, 0 where a row is -1."""
         found = np.zeros(len(rows), dtype=np.int64)
         some = np.flatnonzero(rows >= 0)
-        self.flush()
         found[some] = self.column(name)[rows[some]]
         return found
+
+    # --- reading, value by value ------------------------------------------------------------
+
+    def cell(self, name: str, row: int) -> int:
+        """Return one value of a row version, whether closed or not."""
+        value: int = self._cells[self._place[name]][row]
+        return value
+
+    def began(self, row: int) -> int:
+        """Return the version at which a row version was written."""
+        version: int = self._since_cells[row]
+        return version
 
     # --- reading, column by column ----------------------------------------------------------
 
     @property
     def count(self) -> int:
-        """Number of row versions, without those that are buffered."""
+        """Number of row versions."""
         return self._settled
 
     @property
     def head(self) -> Rows:
         """The current row of every key, -1 where there is none. It is updated by every change."""
-        self.flush()
-        return self._head[: len(self._rows)]
+        return self._head[: self._keys]
 
     def column(self, name: str) -> NDArray[Any]:
         """Return all row versions of one column, to be indexed by rows."""
@@ -328,6 +353,8 @@ class VersionedTable:
         Returns:
             *current* itself, if nothing has changed in between.
         """
+        if before >= self._changed and len(current) >= keys:
+            return current
         first, last = self.count_at(before), self.count_at(version)
         gone = self._endings.between(self._until[: self._settled], before, version)
         fresh = first + np.flatnonzero(self._until[first:last] > version)
@@ -387,7 +414,7 @@ class VersionedTable:
 
     def row_values(self, row: int) -> tuple[int, ...]:
         """Return the values of a row version, whether closed or not."""
-        return tuple([int(column[row]) for column in self._columns.values()])
+        return tuple([cell[row] for cell in self._cells])
 
     def touched(self, key: int) -> NDArray[np.int32]:
         """Return the versions at which *key* changed, in order, closings included."""
@@ -400,52 +427,6 @@ class VersionedTable:
         """Return the versions from and until which each row was current, and its key."""
         count = self._settled
         return self._since[:count], self._until[:count], self._key[:count]
-
-    def flush(self) -> None:
-        """Move the buffered rows into the arrays.
-
-        Raises:
-            OverflowError: A number does not fit its column.
-        """
-        if self._buffered:
-            first, last = self._settled, self._settled + len(self._buffered)
-            if len(self._head) < len(self._rows):
-                self._head = grown(self._head, len(self._rows), fill=-1)
-            if last - first <= FEW:
-                self._append_few(first, last)
-            else:
-                key, since, *values = zip(*self._buffered, strict=True)
-                self._append(first, last, (key, since, NEVER, *values))
-                self._head[self._key[first:last]] = np.arange(first, last)  # the last one wins
-            self._buffered = []
-        if self._closed:
-            if len(self._closed) <= FEW:
-                until, head, rows = self._until, self._head, self._key
-                for row, version in self._closed:
-                    until[row] = version
-                    key = rows[row]
-                    if head[key] == row:
-                        head[key] = -1
-            else:
-                rows, versions = np.array(self._closed, dtype=np.int32).T
-                self._until[rows] = versions
-                keys = self._key[rows]
-                self._head[keys[self._head[keys] == rows]] = -1
-            self._endings = self._endings.append(self._closed)
-            self._closed = []
-
-    def _append_few(self, first: int, last: int) -> None:
-        """Append the buffered rows number by number, which takes less time for few."""
-        if last > self._capacity:
-            self._grow(last)
-        until, head = self._until, self._head
-        tables = (self._key, self._since, *self._columns.values())
-        for row, given in enumerate(self._buffered, first):
-            for table, value in zip(tables, given, strict=True):
-                table[row] = value
-            until[row] = NEVER
-            head[given[0]] = row
-        self._settled = last
 
 
 class Interner(dict[str, int]):

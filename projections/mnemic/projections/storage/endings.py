@@ -6,7 +6,6 @@ they happen: the next version is derived from the one before without a look at t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -38,19 +37,17 @@ class Endings:
         self._early: tuple[Rows, Rows] | None = None
         """Cache of the rows found by a mask."""
 
-    def append(self, closed: Sequence[tuple[int, int]]) -> Endings:
-        """Append rows and the versions at which they were closed, ascending.
+    def append(self, row: int, version: int) -> Endings:
+        """Append a row that was closed at *version*, at least that of the one before.
 
         Returns:
             The endings from now on: these, or new ones of which nothing is appended.
         """
-        count, rows, versions = self._count, self._rows, self._versions
-        if count + len(closed) > RECENT_MAX:
-            return Endings(closed[-1][1])
-        for place, (row, version) in enumerate(closed, count):
-            rows[place] = row
-            versions[place] = version
-        self._count = count + len(closed)  # at last, so that no reader sees one half-written
+        count = self._count
+        if count == RECENT_MAX:
+            return Endings(version)
+        self._rows[count], self._versions[count] = row, version
+        self._count = count + 1  # at last, so that no reader sees one half-written
         return self
 
     def between(self, until: Rows, before: int, version: int) -> Rows:

@@ -3,23 +3,24 @@
 A row is found by its first column. The index for that is built on the first look-up, and again
 when many rows have been added since; so replay pays only one append per row.
 
-Appended rows are buffered until the writer flushes. Other threads read only what was flushed.
+One thread appends. Others see a row once it is complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle
-from mnemic.projections.storage.columns import BUFFERED_MAX, FEW
 from mnemic.projections.storage.growable_array import FIRST_CAPACITY, grown
 from mnemic.projections.storage.mapped_arrays import zeros
 
 _PLACE_BITS = 32
+UNSORTED_MAX = 4096
+"""Number of rows that are searched one by one, at least, before all are sorted again."""
 _NO_ENDS: Final[NDArray[np.int64]] = np.zeros(1, dtype=np.int64)
 
 
@@ -30,8 +31,8 @@ class EventColumns:
         self._columns: dict[str, NDArray[Any]] = {
             name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in columns.items()
         }
-        self._settled, self._capacity = 0, FIRST_CAPACITY
-        self._buffered: list[tuple[int, ...]] = []
+        self._settled = 0
+        self._view_cells()
         self._index: tuple[int, NDArray[np.int64], list[NDArray[Any]]] = (0, _NO_ENDS, [])
         """Cache: number of rows that are sorted by key, where the rows of each key end among them,
         and the other columns in that order."""
@@ -41,31 +42,45 @@ class EventColumns:
         cls, parts: Mapping[str, NDArray[Any]], columns: Mapping[str, type[np.generic]]
     ) -> EventColumns:
         """Return the rows that were frozen, given their *columns*."""
-        journal = cls()
+        journal = cls(**columns)
         journal._columns = {name: parts[name] for name in columns}
-        journal._settled = journal._capacity = len(next(iter(journal._columns.values())))
+        journal._settled = len(next(iter(journal._columns.values())))
+        journal._view_cells()
         return journal
+
+    def _view_cells(self) -> None:
+        """View the arrays through memoryviews, whose numbers are written and read in less time."""
+        columns = self._columns.values()
+        self._capacity = min(map(len, columns))
+        self._cells = tuple([column.data for column in columns])
 
     def frozen(self) -> ArrayBundle:
         """Return all rows."""
-        self.flush()
         return {name: column[: self._settled] for name, column in self._columns.items()}
 
     def append(self, row: tuple[int, ...]) -> None:
-        """Add a row, one value per column."""
-        self._buffered.append(row)
-        if len(self._buffered) >= BUFFERED_MAX:
-            self.flush()
+        """Add a row, one value per column.
 
-    def append_each(self, rows: Iterable[tuple[int, ...]]) -> None:
+        Raises:
+            OverflowError: A value does not fit its column.
+        """
+        number = self._settled
+        if number == self._capacity:
+            self._grow(number + 1)
+        try:
+            for cell, value in zip(self._cells, row, strict=True):
+                cell[number] = value
+        except ValueError as error:
+            raise OverflowError(f"a column cannot hold its value of {row}") from error
+        self._settled = number + 1  # at last, so that no reader sees a row that is not complete
+
+    def append_each(self, rows: Sequence[tuple[int, ...]]) -> None:
         """Do ``append`` for several rows."""
-        self._buffered += rows
-        if len(self._buffered) >= BUFFERED_MAX:
-            self.flush()
+        if rows:
+            self.extend(list(zip(*rows, strict=True)))
 
-    def extend(self, columns: Sequence[NDArray[np.int64]] | NDArray[np.int64]) -> None:
+    def extend(self, columns: Sequence[Sequence[int] | NDArray[Any]] | NDArray[np.int64]) -> None:
         """Add many rows, given column by column."""
-        self.flush()
         first, last = self._settled, self._settled + len(columns[0])
         if last > self._capacity:
             self._grow(last)
@@ -74,13 +89,11 @@ class EventColumns:
         self._settled = last
 
     def __len__(self) -> int:
-        return self._settled + len(self._buffered)
+        return self._settled
 
     def row(self, number: int) -> tuple[int, ...]:
         """Return one row."""
-        if number >= self._settled:
-            return self._buffered[number - self._settled]
-        return tuple([int(column[number]) for column in self._columns.values()])
+        return tuple([cell[number] for cell in self._cells])
 
     def value(self, name: str, number: int) -> int:
         """Return the value of one row in one column."""
@@ -99,7 +112,7 @@ class EventColumns:
     def about(self, key: int) -> list[tuple[int, ...]]:
         """Return the rows whose first column is *key*, in order, without that column."""
         count, (is_sorted, ends, by_key) = self._settled, self._index
-        if count - is_sorted > max(is_sorted, BUFFERED_MAX):
+        if count - is_sorted > max(is_sorted, UNSORTED_MAX):
             keys, *values = (column[:count] for column in self._columns.values())
             order, ends = grouped(keys)
             by_key, is_sorted = [column[order] for column in values], count
@@ -114,29 +127,16 @@ class EventColumns:
             found += zip(*(column[late].tolist() for column in values), strict=True)
         return found
 
-    def flush(self) -> None:
-        """Move the buffered rows into the arrays."""
-        rows = self._buffered
-        if not rows:
-            return
-        first, columns = self._settled, self._columns
-        last = first + len(rows)
-        if last > self._capacity:
-            self._grow(last)
-        if last - first <= FEW:  # number by number, which takes less time for few
-            for number, row in enumerate(rows, first):
-                for column, value in zip(columns.values(), row, strict=True):
-                    column[number] = value
-        else:
-            for column, values in zip(columns.values(), zip(*rows, strict=True), strict=True):
-                column[first:last] = values
-        self._buffered, self._settled = [], last
+    def make_room(self) -> None:
+        """Make room for a row, so that the next one is written at once."""
+        if self._settled == self._capacity:
+            self._grow(self._settled + 1)
 
     def _grow(self, length: int) -> None:
         """Make each array hold *length* rows; those of a checkpoint differ in their room."""
         for name, column in self._columns.items():
             self._columns[name] = grown(column, length)
-        self._capacity = min(map(len, self._columns.values()))
+        self._view_cells()
 
 
 def grouped(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

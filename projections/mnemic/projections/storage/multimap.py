@@ -30,10 +30,6 @@ class Multimap:
         """Append *number* to the numbers of *key*."""
         self._filed.append((key, number))
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._filed.flush()
-
     def columns(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return all keys and the number stored under each, in the order of insertion."""
         numbers = self._filed.column("number")  # first: the other column is as long, or longer

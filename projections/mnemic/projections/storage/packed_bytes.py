@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.growable_array import grown
 
+LATEST_MAX = 4096
+"""Number of objects that are kept as they are before they are encoded together."""
+
 
 class PackedBytes:
     """An append-only list of byte strings."""

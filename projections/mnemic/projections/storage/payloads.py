@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.model.texts import ERASED, LOST, Erased, Lost, Payload
 from mnemic.projections.storage.array_bundle import ArrayBundle
-from mnemic.projections.storage.columns import BUFFERED_MAX
-from mnemic.projections.storage.packed_bytes import PackedBytes
+from mnemic.projections.storage.packed_bytes import LATEST_MAX, PackedBytes
 
 P = TypeVar("P", bound=Payload)
 
@@ -63,7 +62,7 @@ class Payloads(Generic[P]):
     def append(self, payload: P | Erased) -> None:
         self._latest.append(payload)
         self._count += 1
-        if len(self._latest) == BUFFERED_MAX:
+        if len(self._latest) == LATEST_MAX:
             self._write()
 
     def _write(self) -> None:

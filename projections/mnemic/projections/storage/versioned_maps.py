@@ -6,8 +6,8 @@ Rules of this module:
    of the puts, so the entries valid at a version come in the order in which they were last put.
 2. Values are plain Python objects at the head alone. The content of a row is stored as bytes, and
    decoded when it is read. ``Coding`` defines how an entry is encoded and decoded.
-3. One thread writes. Others read the map at versions that were published, after the writer has
-   flushed; ``current`` is the moving head and belongs to the writer.
+3. One thread writes. Others read the map at versions that were published; ``current`` is the moving
+   head and belongs to the writer.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, within
-from mnemic.projections.storage.columns import BUFFERED_MAX, Rows, Trail, step
+from mnemic.projections.storage.columns import Rows, Trail, step
 from mnemic.projections.storage.endings import NEVER, Endings
 from mnemic.projections.storage.event_columns import EventColumns
 from mnemic.projections.storage.growable_array import GrowableArray, grown
-from mnemic.projections.storage.packed_bytes import PackedBytes
+from mnemic.projections.storage.packed_bytes import LATEST_MAX, PackedBytes
 
 V = TypeVar("V")
 Ends: TypeAlias = tuple[int, int]
@@ -58,12 +58,8 @@ class VersionedMap(Generic[V]):
     def __init__(self, coding: Coding[V] = PLAIN) -> None:
         self._coding = coding
         self._since = GrowableArray(np.int32)
-        self._until: Rows = np.zeros(0, dtype=np.int32)
-        """The version until which each flushed row was valid."""
-        self._spacious = self._until
-        """The same, with spare capacity."""
-        self._closed: list[tuple[int, int]] = []
-        """Rows closed since ``_until`` was written, and the versions of closing."""
+        self._ends: Rows = np.zeros(0, dtype=np.int32)
+        """The version until which each row was valid; ``NEVER`` in the spare capacity behind."""
         self._written = PackedBytes()
         """Keys and values of the first rows, as bytes."""
         self._latest: list[tuple[Any, V]] = []
@@ -71,7 +67,8 @@ class VersionedMap(Generic[V]):
         self._cache: dict[int, tuple[Any, V]] = {}
         """Cache of decoded entries, by row."""
         self._endings = Endings()
-        self._is_flushed = True
+        self._changed = -1
+        """The last version at which a row was written or closed."""
 
     @classmethod
     def thawed(cls, parts: Mapping[str, NDArray[Any]], coding: Coding[V] = PLAIN) -> Self:
@@ -79,9 +76,11 @@ class VersionedMap(Generic[V]):
         ledgered = cls()
         ledgered._coding = coding
         ledgered._since = GrowableArray.thawed(parts["since"])
-        ledgered._until = ledgered._spacious = parts["until"].copy()
-        closed = ledgered._until[ledgered._until != NEVER]
+        ends = ledgered._ends = parts["until"].copy()
+        closed = ends[ends != NEVER]
         ledgered._endings = Endings(int(closed.max(initial=-1)))
+        begun = int(parts["since"].max(initial=-1))
+        ledgered._changed = max(begun, int(closed.max(initial=-1)))
         ledgered._take(parts)
         return ledgered
 
@@ -91,7 +90,6 @@ class VersionedMap(Generic[V]):
 
     def frozen(self) -> ArrayBundle:
         """Return everything that was ever put."""
-        self.flush()
         return {"since": self._since.values, "until": self._until.copy(), **self._given()}
 
     def _given(self) -> ArrayBundle:
@@ -117,16 +115,13 @@ class VersionedMap(Generic[V]):
     @cached_property
     def current(self) -> dict[Any, V]:
         """The entries at the head, in the order in which they were last put."""
-        self.flush()
         return dict(map(self._entry, np.flatnonzero(self._until == NEVER).tolist()))
 
     @cached_property
     def _current_rows(self) -> dict[Any, int]:
         """The rows of ``current``."""
-        current = self.current
-        self.flush()
         rows = np.flatnonzero(self._until == NEVER).tolist()
-        return dict(zip(current, rows, strict=True))
+        return dict(zip(self.current, rows, strict=True))
 
     def put(self, key: Any, version: int, value: V) -> None:
         """Set *key* to *value* from *version* on."""
@@ -134,17 +129,21 @@ class VersionedMap(Generic[V]):
         if existing >= 0:
             self._close(existing, version)
             del self.current[key]
-        self._is_flushed = False
-        self._current_rows[key] = len(self._since)
-        self._since.append(version)
+        self._current_rows[key] = row = len(self._since)
+        self._changed = version
+        self._make_room(row + 1)
         self._keep(key, value, existing)
+        self._since.append(version)  # at last, so that no reader sees a row without an entry
         self.current[key] = value
 
     def _keep(self, key: Any, value: V, before: int) -> None:  # noqa: ARG002 - pairs ask
         """Store the entry of the next row, which replaces row *before*, or none (-1)."""
         self._latest.append((key, value))
-        if len(self._latest) == BUFFERED_MAX:
+        if len(self._latest) == LATEST_MAX:
             self._write()
+
+    def _make_room(self, rows: int) -> None:
+        self._ends = grown(self._ends, rows, fill=NEVER)
 
     def drop(self, key: Any, version: int) -> bool:
         """Remove *key* from *version* on, and return whether it was there."""
@@ -156,10 +155,15 @@ class VersionedMap(Generic[V]):
 
     def _close(self, row: int, version: int) -> None:
         """Close a row at *version*."""
-        self._is_flushed = False
-        self._closed.append((row, version))
-        if len(self._closed) == BUFFERED_MAX:
-            self.flush()
+        self._changed = version
+        self._ends[row] = version
+        self._endings = self._endings.append(row, version)
+
+    @property
+    def _until(self) -> Rows:
+        """The version until which each row was valid."""
+        count = len(self._since)  # before the array: a larger one has all of the smaller one
+        return self._ends[:count]
 
     @property
     def edition(self) -> tuple[int, int]:
@@ -204,6 +208,8 @@ class VersionedMap(Generic[V]):
         Returns:
             *content* itself, if nothing has changed in between.
         """
+        if before >= self._changed:
+            return content
         first, last = self.count_at(before), self.count_at(version)
         gone = self._endings.between(self._until, before, version)
         if first == last and not len(gone):
@@ -234,9 +240,8 @@ class VersionedMap(Generic[V]):
             version: Later changes are ignored.
             seen: Maps a value to the part of interest; a step that leaves it unchanged is left out.
         """
-        since = self._since.values
-        until = self._until[: len(since)]
-        since = since[: len(until)]
+        until = self._until
+        since = self._since.values[: len(until)]
         rows = ((first <= since) & (since <= last)) | ((first <= until) & (until <= last))
         found: dict[Any, Trail] = {self._entry(row)[0]: [] for row in np.flatnonzero(rows).tolist()}
         count = int(np.searchsorted(since, version, side="right")) if found else 0
@@ -268,20 +273,6 @@ class VersionedMap(Generic[V]):
             return latest[late]
         return self._coding.read(orjson.loads(self._written[row]))
 
-    def flush(self) -> None:
-        """Write until when rows were valid, so that others may read them."""
-        if self._is_flushed:
-            return
-        self._is_flushed = True
-        if len(self._until) < len(self._since):
-            self._spacious = grown(self._spacious, len(self._since), fill=NEVER)
-            self._until = self._spacious[: len(self._since)]
-        if self._closed:
-            rows, versions = np.array(self._closed, dtype=np.int32).T
-            self._until[rows] = versions
-            self._endings = self._endings.append(self._closed)
-            self._closed = []
-
 
 class Pairwise(VersionedMap[V]):
     """A map keyed by pairs of blocks, whose rows are found by block without decoding them."""
@@ -300,12 +291,6 @@ class Pairwise(VersionedMap[V]):
     def _keep(self, key: Ends, value: V, before: int) -> None:
         self._pairs.append(key)
         super()._keep(key, value, before)
-
-    def flush(self) -> None:
-        """Write what others may read."""
-        if not self._is_flushed:
-            self._pairs.flush()
-            super().flush()
 
     def touched_by(self, block: int) -> Rows:
         """Return the versions at which a pair with *block* changed."""

@@ -60,9 +60,9 @@ class CommandIds:
             self._latest = command_id
             self._rows.append((_number(command_id), version))
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._rows.flush()
+    def make_room(self) -> None:
+        """Make room for a command."""
+        self._rows.make_room()
 
     def record_each(self, command_ids: Sequence[str], first: int) -> None:
         """Add the ids of the next events, the first of them at version *first*."""

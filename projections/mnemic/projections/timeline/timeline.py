@@ -147,15 +147,10 @@ class Timeline:
         timeline.losses = {(version, slot) for version, slot in facts["losses"]}
         return timeline
 
-    def flush(self) -> None:
-        """Write what others may read."""
-        self._moments.flush()
-        self.command_ids.flush()
-        self.policies.flush()
-        self.embedders.flush()
-        self.sessions.flush()
-        self.latest_session.flush()
-        self.curated_us.flush()
+    def make_room(self) -> None:
+        """Make room for an event."""
+        self._moments.make_room()
+        self.command_ids.make_room()
 
     @property
     def version(self) -> int:

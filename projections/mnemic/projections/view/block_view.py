@@ -176,7 +176,10 @@ class BlockView:
 
     def status(self, number: int) -> int:
         """Return INBOX, ACTIVE, ARCHIVED or QUARANTINED."""
-        status = self.life.get("status", number)
+        return self._in_quarantine(number, self.life.get("status", number))
+
+    def _in_quarantine(self, number: int, status: int) -> int:
+        """Return the status of a block, which is *status* outside of quarantine."""
         return QUARANTINED if status != ARCHIVED and self.is_quarantined(number) else status
 
     def is_quarantined(self, number: int) -> bool:
@@ -286,26 +289,28 @@ class BlockView:
 
     def facts(self, number: int) -> BlockFacts:
         """Return the facts about a block that decisions use."""
-        expires = self.life.get("expires_us", number)
-        said = self.life.get("created_us", number)
+        catalogue, prior = self.state.catalogue, self.policy.prior
+        life, strength = self.life.values(number), self.strength.values(number)
+        evidence, uses = self.evidence.values(number), self.uses.values(number)
+        status, expires, said = life["status"], life["expires_us"], life["created_us"]
         return BlockFacts(
             number=number,
-            id=self.id(number),
-            status=self.status(number),
-            category=self.category(number),
-            tags=self.tags(number),
-            source=self.source(number),
-            zone=self.zone(number),
-            confidence=self.life.get("confidence", number),
-            tier_rate=self.life.get("tier_rate", number),
-            rate=self.strength.get("rate", number),
-            reinforced_us=self.strength.get("reinforced_us", number),
-            alpha=self.policy.prior + self.evidence.get("alpha", number),
-            beta=self.policy.prior + self.evidence.get("beta", number),
-            retrievals=self.uses.get("retrievals", number),
+            id=catalogue.ids[number],
+            status=self._in_quarantine(number, status),
+            category=catalogue.categories.words[life["category"]],
+            tags=catalogue.tag_sets[life["tags"]],
+            source=catalogue.sources.words[life["source"]],
+            zone=catalogue.zones.words[life["zone"]],
+            confidence=life["confidence"],
+            tier_rate=life["tier_rate"],
+            rate=strength["rate"],
+            reinforced_us=strength["reinforced_us"],
+            alpha=prior + evidence["alpha"],
+            beta=prior + evidence["beta"],
+            retrievals=uses["retrievals"],
             expires_us=None if expires == UNKNOWN else expires,
             said_us=None if said == UNKNOWN else said,
-            period=self.period(number),
+            period=catalogue.periods.known[life["period"]],
         )
 
     def keyed(self, key: str) -> list[int]:

@@ -96,14 +96,10 @@ class Snapshot:
 
 
 def publish(state: State) -> Snapshot:
-    """Write what the events applied since left in buffers, and return the snapshot of the head.
+    """Return the snapshot of the head.
 
     Called by the writer. Until then no other thread reads the versions since the last call.
-
-    Raises:
-        OverflowError: A number of the log does not fit its column.
     """
-    state.flush()
     timeline, catalogue = state.timeline, state.catalogue
     version = state.version
     return Snapshot(

@@ -370,7 +370,6 @@ class View(BlockView):
 
 def live(state: State, *, active_us: int, instant_us: int) -> View:
     """Return the live view, for the writer alone, valid until the next event is applied."""
-    state.flush()
     point, head = Point(state.version, active_us, instant_us), VersionSnapshot(state, None)
     return View(state, point, head, is_latest=True)
 
@@ -397,8 +396,6 @@ def as_of(
         PointOutOfRange: The log has no such version.
     """
     timeline = state.timeline
-    if state.past.published is None:
-        state.flush()  # a state that only its writer has; otherwise ``live`` or ``publish`` did
     timeline.checked_version(version, head=state.version)
     hour = int(timeline.active_us.values[version]) if active_us is None else active_us
     wall = int(timeline.recorded_us.values[version]) if instant_us is None else instant_us

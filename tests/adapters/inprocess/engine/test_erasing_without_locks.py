@@ -46,10 +46,11 @@ def test_the_first_erasure_after_opening_copies_the_state_before_the_write_lock(
     with opened(path) as memory:
         log_state = log_state_of(memory)
         mapped = log_state.state
-        log_state.prepare_erasure()
-        assert log_state.state is not mapped
+        with log_state.prepared_erasure(()):
+            assert log_state.state is not mapped
         copied = log_state.state
-        log_state.prepare_erasure()
+        with log_state.prepared_erasure(()):
+            pass
         assert log_state.state is copied, "a state that is not mapped stays"
 
 
@@ -57,8 +58,8 @@ def test_a_prepared_state_is_that_of_the_log(path: Path) -> None:
     with opened(path) as memory:
         log_state = log_state_of(memory)
         memory.learn("a clock hangs beside the lamps")
-        log_state.prepare_erasure()
-        memory.learn("a mirror hangs beside the clock")
+        with log_state.prepared_erasure(()):
+            memory.learn("a mirror hangs beside the clock")
         memory.erase(memory.recall("which lamp?", record=False).block_ids[0])
         memory.learn("a carpet lies below the mirror")
         with log_state.lock:

@@ -360,7 +360,6 @@ class CommandExecutor:
         if group.folded < len(group.events):
             self._state.fold(group.events[group.folded :])
             group.folded = len(group.events)
-            self._state.state.flush()  # so that the ids of this group's commands are found, too
         while True:
             try:
                 return self._decide(group, task)

@@ -19,8 +19,8 @@ Rules of this module:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -44,10 +44,11 @@ from mnemic.kernel.errors import (
     StoreTooNew,
 )
 from mnemic.kernel.events import Recorded
+from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Entropy, Head, Log
 from mnemic.projections.lexical.languages.words import forget_questions
 from mnemic.projections.state.checkpoint import copied, freeze
-from mnemic.projections.state.erasing import erased, erased_alone
+from mnemic.projections.state.erasing import Capture, Derived, erased, erased_alone
 from mnemic.projections.state.event_validation import REPLAY_ERRORS
 from mnemic.projections.state.replay import BATCHED_MIN, rebuild
 from mnemic.projections.state.state import State
@@ -114,6 +115,8 @@ class LogState:
         """How often text was erased that had been folded."""
         self.is_closed = False
         """Whether the space has been closed, for every session handle."""
+        self._derived: Derived | None = None
+        """What is derived for an erasure that is about to be written."""
         self._process = OpeningProcess("the memory")
         self._hour = 0.0
         self._hour_lock = Lock()
@@ -382,9 +385,7 @@ class LogState:
         try:
             self.fold(fresh)
             # Few events leave nothing behind that the next command would not need again.
-            if len(fresh) < BATCHED_MIN:
-                self.state.flush()
-            else:
+            if len(fresh) >= BATCHED_MIN:
                 self.state.settle()
         except REPLAY_ERRORS:
             return False
@@ -426,13 +427,12 @@ class LogState:
         if self.graphs is not None:
             self.graphs.erased()  # a reader of the old snapshot may have begun another one
         forget_questions()
-        overwrite_small_arrays()
         self._check_holds(head)
 
     def _erased_in_place(self, fresh: Sequence[Recorded]) -> bool:
         """Fold events on a state without the text that they erase; return False if that fails."""
         ids = erased_alone(each.event for each in fresh)
-        state = None if ids is None else erased(self.state, ids)
+        state = None if ids is None else erased(self.state, ids, self._derived)
         if state is None:
             return False
         if self._folded.is_mapped:  # the file that it is mapped from holds the text
@@ -441,41 +441,60 @@ class LogState:
         return self._continued(fresh)
 
     def finish_erasure(self, *, since: int) -> None:
-        """Destroy the files that may hold erased text, unless this thread has the fold lock.
+        """Destroy files and freed memory that may hold erased text, unless the lock is held.
 
-        The disk may take long for it, so no lock of the space is held meanwhile. A call with the
-        lock has to be followed by one without it.
+        That may take long, so no lock of the space is held meanwhile. A call with the fold lock has
+        to be followed by one without it.
 
         Args:
-            since: The number of ``erasures`` when the operation began: without a later one, the
-                files are destroyed by another operation.
+            since: The number of ``erasures`` when the operation began: without a later one, this is
+                left to another operation.
         """
-        writer = self.checkpoint_writer
-        if writer is not None and self.erasures != since and not self.lock.is_mine:
-            writer.destroy()
+        if self.erasures == since or self.lock.is_mine:
+            return
+        overwrite_small_arrays()
+        if self.checkpoint_writer is not None:
+            self.checkpoint_writer.destroy()
 
-    def prepare_erasure(self) -> None:
-        """Do what takes long about the first erasure after opening, without the write lock.
+    @contextmanager
+    def prepared_erasure(self, ids: Collection[BlockId]) -> Generator[None]:
+        """Do what takes long about an erasure inside the ``with`` block before it, without locks.
 
-        The state is replaced by a copy if it is mapped from the file of a checkpoint, which has the
-        text and is to be destroyed.
+        What is computed from all texts and vectors is derived without those of *ids*.
+
+        Args:
+            ids: The blocks that are probably going to be erased.
 
         Raises:
             LogCorrupt: See ``check_foldable``.
         """
         self.check_foldable()
+        self._copy_mapped()
+        state = self.state
+        if state.lexicon.analysed:
+            state.lexicon.settle()  # before the lock, which leaves it little to do
+            state.passages.settle()
+        with self.lock:
+            capture = Capture.of(self.state, ids) if ids else None
+        self._derived = None if capture is None else capture.derived()
+        try:
+            yield
+        finally:
+            self._derived = None
+
+    def _copy_mapped(self) -> None:
+        """Replace the state by a copy if it is mapped from a file that is to be destroyed."""
         with self.lock:
             state, head = self.state, self.head
             if not self._folded.is_mapped:
                 return
             parts = freeze(state)
         copy = copied(parts)
-        copy.graph.release(-1, copy.version)  # derives what the erasure looks up, and drops nothing
+        copy.prepare()
         # If the log cannot be read now, the command reports why, and copies the state itself.
         with self.lock, suppress(MnemicError):
             if self.state is state and self._folded.is_mapped:
                 rebuild(copy, list(self.reader.read(head, self.head)))
-                copy.flush()
                 self._folded.state, self._folded.is_mapped = copy, False
                 self._publish()
 

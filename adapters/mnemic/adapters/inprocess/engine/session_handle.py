@@ -7,9 +7,10 @@ processes may have written anything.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import TracebackType
+from typing import Any
 
 from attrs import evolve
 
@@ -19,13 +20,15 @@ from mnemic.adapters.inprocess.engine.caller import Caller
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, Decide, Outcome, ReplayHandler
 from mnemic.adapters.inprocess.engine.log_state import LogState, Published
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.authorization import within
-from mnemic.kernel.errors import FieldRefused, HistoryReplaced, SessionState
+from mnemic.kernel.errors import FieldRefused, HistoryReplaced, Refused, SessionState
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.ports import CommandRow, Log, PayloadRow, Record, Store
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
+from mnemic.projections.state.erasing import erased_alone
 from mnemic.projections.state.state import State
 from mnemic.projections.view import Snapshot, View
 
@@ -260,6 +263,19 @@ class SessionHandle:
             return self.log_state.digest_at(version)
 
     # --- commands -------------------------------------------------------------------------------
+
+    @contextmanager
+    def prepared_erasure(self, decide: Callable[[], Decision[Any]]) -> Generator[None]:
+        """Do the long work of an erasure before its command; see ``LogState.prepared_erasure``.
+
+        Args:
+            decide: Decides on the erasure as the command will, which may decide otherwise.
+        """
+        gone = frozenset[BlockId]()
+        with suppress(Refused):  # the command is refused too
+            gone = erased_alone(decide().events) or gone
+        with self.log_state.prepared_erasure(gone):
+            yield
 
     def execute(
         self, command: Command, decide: Decide, *, again: ReplayHandler | None = None

@@ -63,10 +63,10 @@ class EdgeOperations(Host):
             SelfLoop, BlockNotFound, BlockNotActive, WeightOutOfRange, EdgeExists, NoteTooLong,
             UnknownIfExists: See each.
         """
-        from mnemic.adapters.inprocess.results import connect_result
-        from mnemic.kernel.decisions.connecting import Assertion, decide_connect
+        from mnemic.adapters.inprocess import results
+        from mnemic.kernel.decisions import connecting
 
-        assertion = Assertion(
+        assertion = connecting.Assertion(
             source=source,
             target=target,
             relation=relation,
@@ -76,10 +76,11 @@ class EdgeOperations(Host):
         )
 
         def decide(view: View, at: Instant) -> Decision[ConnectResult]:
-            decided = decide_connect(view, assertion, at)
-            return Decision(decided.events, connect_result(view, assertion, decided.result))
+            decided = connecting.decide_connect(view, assertion, at)
+            return Decision(decided.events, results.connect_result(view, assertion, decided.result))
 
-        command = Command("connect", asdict(assertion), command_id)
+        arguments = {} if command_id is None else asdict(assertion)
+        command = Command("connect", arguments, command_id)
         result: ConnectResult = self._open().execute(command, decide).result
         return result
 

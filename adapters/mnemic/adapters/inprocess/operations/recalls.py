@@ -181,8 +181,8 @@ class RecallOperations(Host):
             NothingToScore: None of blocks, decision and composition, or several.
             SignalOutOfRange, FieldRefused, DecisionNotFound, CompositionNotFound: See each.
         """
-        from mnemic.adapters.inprocess.results import displaced_results, outcome_result
-        from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
+        from mnemic.adapters.inprocess import results
+        from mnemic.kernel.decisions import feedback as deciding
 
         space = self._open()
         ids = _named(block_ids)
@@ -199,7 +199,7 @@ class RecallOperations(Host):
             composition = compositions.composition(self._view(), composition_id)
             composed = composition.id
             ids = [member.block_id for member in composition.members]
-        feedback = Feedback(
+        feedback = deciding.Feedback(
             block_ids=ids,
             signal=signal,
             weight=weight,
@@ -207,15 +207,15 @@ class RecallOperations(Host):
             decision_id=decided,
             composition_id=composed,
         )
-        arguments = asdict(feedback)
+        arguments = {} if command_id is None else asdict(feedback)
         if composed is None:
-            del arguments["composition_id"]  # keeps command ids from before the ledger valid
+            arguments.pop("composition_id", None)  # keeps command ids from before the ledger valid
 
         def decide(view: View, at: Instant) -> Decision[OutcomeResult]:
-            decided = decide_outcome(view, feedback, at)
+            decided = deciding.decide_outcome(view, feedback, at)
             event = first_of(decided.events, OutcomeRecorded)
-            displaced = displaced_results(view, decided.result.displaced)
-            result = outcome_result(feedback, event, decided.result.refused, displaced)
+            displaced = results.displaced_results(view, decided.result.displaced)
+            result = results.outcome_result(feedback, event, decided.result.refused, displaced)
             return Decision(decided.events, result)
 
         command = Command("outcome", arguments, command_id)

@@ -122,10 +122,10 @@ class RemovalOperations(Host):
 
         ids = named_blocks(block_ids, most=ERASED_MAX)
         arguments = {"block_id": ids[0]} if len(ids) == 1 else {"block_ids": ids}
-        self._open().log_state.prepare_erasure()
-        outcome = self._open().execute(
-            Command("erase", arguments, command_id), lambda view, _: decide_erase(view, ids)
-        )
+        with self._open().prepared_erasure(lambda: decide_erase(self._view(), ids)):
+            outcome = self._open().execute(
+                Command("erase", arguments, command_id), lambda view, _: decide_erase(view, ids)
+            )
         blocks = tuple(map(BlockId, dict.fromkeys(ids)))
         version = outcome.last
         recorded = self._space.event_at(version)

@@ -163,10 +163,10 @@ class LockFile:
         Raises:
             StoreFailed: The file cannot be made or locked.
         """
-        from filelock import lock_descriptor
+        import filelock  # the module: importing a name from it takes longer than the lock
 
         try:
-            return lock_descriptor(self._opened(), blocking=False)
+            return filelock.lock_descriptor(self._opened(), blocking=False)
         except OSError as error:
             raise self._failed(error) from error
 
@@ -205,9 +205,9 @@ class LockFile:
     def give_back(self) -> None:
         """Release the lock."""
         if self._descriptor is not None:
-            from filelock import unlock_descriptor
+            import filelock
 
-            unlock_descriptor(self._descriptor)
+            filelock.unlock_descriptor(self._descriptor)
 
     def close(self) -> None:
         """Close the file."""

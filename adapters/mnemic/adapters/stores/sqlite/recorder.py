@@ -60,8 +60,10 @@ _BLANK_CONTENTS = """UPDATE contents
     SET key = zeroblob(length(key)), data = zeroblob(length(data))
     WHERE id IN (SELECT content FROM payloads WHERE space = :space"""
 _DELETE_PAYLOADS = "DELETE FROM payloads WHERE space = :space"
-_SELECT_OWNED = """SELECT version, slot, content FROM payloads WHERE space = :space
-    AND (owner IN (SELECT value FROM json_each(:owners))
+_SELECT_OWNED = "SELECT version, slot, content FROM payloads WHERE space = :space AND "
+_OF_ONE = ":owners IN (owner, other)"
+"""For a single owner; it takes three quarters of the time."""
+_OF_MANY = """(owner IN (SELECT value FROM json_each(:owners))
     OR other IN (SELECT value FROM json_each(:owners)))"""
 _ERASE_ALL = (_BLANK_CONTENTS + ")", _DELETE_PAYLOADS)
 _BLANK_CONTENT = """UPDATE contents
@@ -160,8 +162,12 @@ class SpaceRecorder(SQLiteAggregateRecorder):
                     run(statement, {"space": space})
             elif entry.erase:
                 # No index has the owners, so that all payloads are looked through, once.
-                owned = {"space": space, "owners": json.dumps(entry.erase)}
-                for version, slot, content in run(_SELECT_OWNED, owned).fetchall():
+                if len(entry.erase) == 1:
+                    owned = run(_SELECT_OWNED + _OF_ONE, {"space": space, "owners": entry.erase[0]})
+                else:
+                    owners = {"space": space, "owners": json.dumps(entry.erase)}
+                    owned = run(_SELECT_OWNED + _OF_MANY, owners)
+                for version, slot, content in owned.fetchall():
                     run(_BLANK_CONTENT, (content,))
                     run(_DELETE_PAYLOAD, (space, version, slot))
 
