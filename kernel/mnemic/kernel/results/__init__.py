@@ -154,6 +154,7 @@ if TYPE_CHECKING:
         Status,
         Verification,
     )
+    from mnemic.kernel.results.tuning import PolicyChange, Tuning
     from mnemic.kernel.results.upkeep import (
         CurateResult,
         OutcomeResult,
@@ -231,6 +232,7 @@ __all__ = [
     "Origin",
     "OutcomeResult",
     "Page",
+    "PolicyChange",
     "PolicyScore",
     "PolicyStep",
     "ProbabilityTerm",
@@ -270,6 +272,7 @@ __all__ = [
     "TimelineBin",
     "Trajectory",
     "TrajectoryPoint",
+    "Tuning",
     "Verification",
     "WhatIf",
     "WhyNot",
@@ -316,7 +319,8 @@ def _modules() -> Iterator[ModuleType]:
         guides,
         references,
         replays,
+        tuning,
     )
 
     yield from (backtests, chronicles, compositions, descents, exchange)
-    yield from (explanations, frontier, guides, references, replays)
+    yield from (explanations, frontier, guides, references, replays, tuning)

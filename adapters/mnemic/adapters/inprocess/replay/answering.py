@@ -20,7 +20,7 @@ from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.replay.reevaluation import Decision, Rerun
-from mnemic.adapters.inprocess.replay.space_work import chunks
+from mnemic.adapters.inprocess.replay.space_work import CHUNK, chunks
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.events import Answer, BlockErased, SpaceErased
 from mnemic.kernel.policy import Policy
@@ -32,8 +32,6 @@ from mnemic.projections.retrieval.request import inquiry, limits
 from mnemic.projections.state.state import FOLD_VERSION
 from mnemic.projections.view import View
 
-CHUNK: Final = 16
-"""Decisions of one task: enough of them to share their reading, and few enough to spread."""
 RECORDED: Final = "recorded"
 """Stands for a policy in the key of what was recorded."""
 
@@ -144,6 +142,7 @@ def _hex(digest: bytes | None) -> str:
 def answered(space: SessionHandle, models: Models, chunk: Chunk) -> list[Row]:
     """Return the row of each policy of a chunk."""
     policies = [each for each in chunk.policies if each is not None]
+    wanted = None in chunk.policies
     facts: list[dict[str, Any]] = []
     rows: list[list[dict[str, Any] | None]] = [[] for _ in policies]
     drawn: dict[int, Decision] = {}
@@ -152,7 +151,7 @@ def answered(space: SessionHandle, models: Models, chunk: Chunk) -> list[Row]:
     for decision, rerun in zip(
         asked, reevaluation.reruns(space, models, given, policies), strict=True
     ):
-        facts.append(_facts(decision, rerun, models, pools=chunk.silent))
+        facts.append(_facts(decision, rerun, models, pools=chunk.silent) if wanted else {})
         if rerun.obstacle is not None:
             for row in rows:
                 row.append(None)

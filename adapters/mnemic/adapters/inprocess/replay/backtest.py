@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
-from mnemic.adapters.inprocess.engine.commands import Progress
+from mnemic.adapters.inprocess.engine.commands import Progress, RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.replay.answering import Answering, answered
-from mnemic.adapters.inprocess.replay.space_work import RunnerChoice, SpaceWork, chosen
+from mnemic.adapters.inprocess.replay.space_work import SpaceWork, chosen
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.events import Recorded, Reverted
 from mnemic.kernel.model.identity import DecisionId, SessionId, decision_id
@@ -128,7 +128,7 @@ def run(
     work = SpaceWork.on(space, models, answered)
     start = chosen(runner, work, answers=len(asked) * count)
     done = 0
-    with start(work) as workers, (rows or KeptRows()) as kept:
+    with start(work) as workers, rows or KeptRows() as kept:
         answering = Answering(now, space, kept, workers)
         for size, found in answering.answers(asked, plan.policies):
             for place, facts in enumerate(found.recorded):

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from mnemic.adapters.inprocess.engine.commands import RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models, open_space
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.runners import runner_named
@@ -25,9 +26,9 @@ from mnemic.kernel.ports import Row, StartRunner
 
 Apply: TypeAlias = Callable[[SessionHandle, Models, Any], Row]
 """A function of a module: from a space, models and the argument of a task to its row."""
-RunnerChoice: TypeAlias = str | StartRunner | None
-"""``inprocess``, ``processes``, ``ray``, ``auto``, or a host's own; None: in this process."""
-AUTO_ANSWERS = 4000
+CHUNK: Final = 16
+"""Decisions of one task: enough of them to share their reading, and few enough to spread."""
+AUTO_ANSWERS: Final = 4000
 """Answers from which ``auto`` starts processes: ten seconds of one processor, against one or two
 that it takes to start a worker and to fold a space of middle size."""
 
