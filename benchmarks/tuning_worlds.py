@@ -3,8 +3,8 @@
 A world holds notes in topics. In each session an agent asks for one topic, gets a few notes, and
 scores each as useful or not. Which notes are useful is up to the world:
 
-* ``known``    with a probability that grows with the note's confidence, while the policy in force
-               returns the newest: the best policy ranks by confidence.
+* ``known``    as a rule if the note's confidence is high, while the policy in force returns the
+               newest: the best policy ranks by confidence.
 * ``learned``  with a probability of its own for each note: no signal but the outcomes tells, and
                the best policy ranks by usefulness. A bound that no policy reaches at the start.
 * ``null``     each with probability 1/2, and a place costs 1/2: all policies are worth the same.
@@ -49,6 +49,8 @@ from mnemic.kernel.results import Tuning
 HORIZON_HOURS: Final = 0.05
 """Shorter than the time between two sessions, so that outcomes judge one recall each."""
 FRAME: Final = "attention"
+SURE: Final = 0.6
+"""Confidence above which a note is useful as a rule, in worlds that go by it."""
 
 
 @frozen(kw_only=True)
@@ -62,8 +64,8 @@ class Kind:
 
 
 def by_confidence(_: random.Random, confidence: float) -> float:
-    """Return a probability that grows with confidence."""
-    return 0.05 + 0.9 * confidence
+    """Return a probability that is high for the surer notes, and low for the others."""
+    return 0.9 if confidence > SURE else 0.1
 
 
 def by_chance(luck: random.Random, _: float) -> float:
@@ -245,10 +247,11 @@ def line(kind: str, rows: Sequence[dict[str, Any]]) -> str:
         if row["best"] > row["before"]
     ]
     share = f"{mean(closed):.0%}" if closed and kind != "null" else "-"
+    gap = mean(row["gap"] for row in rows)
     return (
         f"{kind:8} {len(rows):5} {len(claimed) / len(rows):8.1%} {len(wrong) / len(rows):6.1%} "
         f"{mean(row['before'] for row in rows):7.3f} {mean(row['after'] for row in rows):7.3f} "
-        f"{mean(row['best'] for row in rows):7.3f} {share:>7} {mean(row['gap'] for row in rows):7.3f} "
+        f"{mean(row['best'] for row in rows):7.3f} {share:>7} {gap:7.3f} "
         f"{mean(row['seconds'] for row in rows):6.1f}s  [{low:.1%}, {high:.1%}]"
     )
 

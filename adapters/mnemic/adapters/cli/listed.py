@@ -48,7 +48,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
         **_paths("commands.time_travel", "replay"),
         **_paths("commands.history", "timeline diff"),
     },
-    "Experiment": _paths("commands.experiments", "what_if backtest policy"),
+    "Experiment": _paths("commands.experiments", "what_if backtest tune policy"),
     "Transfer": {
         **_paths("commands.transfer", "receipt export import_ fork dump"),
         **_paths("imports.import_from", "export_okf"),

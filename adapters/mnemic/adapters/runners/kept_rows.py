@@ -26,6 +26,8 @@ class KeptRows:
     def __init__(self, path: str | Path | None = None) -> None:
         self._path = None if path is None else Path(path)
         self._rows: dict[str, Row] = {}
+        self._written: set[str] = set()
+        """Keys of the rows in the file."""
         self._file: BinaryIO | None = None
         if self._path is not None:
             try:
@@ -44,6 +46,7 @@ class KeptRows:
                 self._rows[found["key"]] = found["row"]
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue  # cut short
+        self._written.update(self._rows)
         if body and not body.endswith(b"\n"):
             with path.open("ab") as file:
                 file.write(b"\n")
@@ -63,12 +66,13 @@ class KeptRows:
         Raises:
             StoreFailed: It cannot be written.
         """
-        if self._file is not None:
+        if self._file is not None and key not in self._written:
             line = json.dumps({"key": key, "row": row}, separators=(",", ":"))
             try:
                 self._file.write(f"{line}\n".encode())
             except OSError as error:
                 raise self._failed(error) from error
+            self._written.add(key)
         self._rows[key] = row
 
     def drop(self, key: str) -> None:

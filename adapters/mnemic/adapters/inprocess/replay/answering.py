@@ -174,7 +174,7 @@ def answered(space: SessionHandle, models: Models, chunk: Chunk) -> list[Row]:
 
 
 def _silenced(decision: Decision) -> Decision:
-    return evolve(decision, event=evolve(decision.event, explored=None))
+    return evolve(decision, silent=True)
 
 
 def _facts(decision: Decision, rerun: Rerun, models: Models, *, pools: bool) -> dict[str, Any]:

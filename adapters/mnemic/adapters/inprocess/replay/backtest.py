@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 from attrs import define, field, frozen
@@ -128,7 +129,7 @@ def run(
     work = SpaceWork.on(space, models, answered)
     start = chosen(runner, work, answers=len(asked) * count)
     done = 0
-    with start(work) as workers, rows or KeptRows() as kept:
+    with start(work) as workers, nullcontext(KeptRows() if rows is None else rows) as kept:
         answering = Answering(now, space, kept, workers)
         for size, found in answering.answers(asked, plan.policies):
             for place, facts in enumerate(found.recorded):

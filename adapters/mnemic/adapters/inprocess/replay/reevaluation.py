@@ -51,6 +51,8 @@ class Decision:
 
     recorded: Recorded
     event: RecallRecorded
+    silent: bool = False
+    """Whether it is answered again without the random draw of exploration."""
 
     @property
     def id(self) -> DecisionId:
@@ -212,7 +214,7 @@ def rerun(
         return Rerun(decision=decision, view=view, answers=(), obstacle=obstacle)
     quick = view if products is None else view.multiplied(products)
     if gone == "lost" or recorded_recalls.erased_since(view):
-        own = _answer(quick, models, decision, None, known={})
+        own = _answer(quick, models, evolve(decision, silent=False), None, known={})
         if own is None or own[0].rows != event.answer.rows:
             return Rerun(decision=decision, view=view, answers=(), obstacle=gone)
     rest = quick if without is None else without.without(quick)
@@ -266,6 +268,8 @@ def _answer(
     event = decision.event
     under = view if policy is None else view.under(policy)
     request = recorded_recalls.request_of(decision.recorded, event)
+    if decision.silent:
+        request = evolve(request, explored=None)
     if policy is not None:
         request = recorded_recalls.under_another(request)
     if not counted:

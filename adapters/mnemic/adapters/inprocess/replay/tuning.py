@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 from attrs import define, frozen
@@ -41,7 +42,7 @@ from mnemic.projections.evaluation.warnings import FEW_EFFECTIVE, ONE_STEP
 
 EARLIER: Final = 0.6
 """Share of the judged decisions that the search is fitted to."""
-EARLIER_LEAST, LATER_LEAST = 30, 30
+EARLIER_LEAST, LATER_LEAST = 30, 20
 """Least number of judged decisions in either part."""
 SESSIONS_LEAST: Final = 15
 """Least number of sessions among the later ones: they are what is resampled."""
@@ -106,16 +107,16 @@ def tune(
         FieldRefused: No decision used the frame.
         FrameUnknown: The policy in force has no such frame.
     """
-    policy_search.require_cmaes()
     now = space.view()
     now.policy.frame(plan.frame)  # refuses an unknown one
     asked = reevaluation.decision_versions(now)
     evidence = list(backtest.judgment_evidence(space, now, asked, horizon_us=plan.horizon_us))
     judged = _judged(space, asked, evidence, plan)
     earlier, later = _split(judged)
+    policy_search.require_cmaes()
     work = SpaceWork.on(space, models, answered)
     start = chosen(runner, work, answers=len(earlier) * plan.evaluations)
-    with start(work) as workers, rows or KeptRows() as kept:
+    with start(work) as workers, nullcontext(KeptRows() if rows is None else rows) as kept:
         trial = _Trial(
             in_force=now.policy,
             answering=Answering(now, space, kept, workers, silent=True),
