@@ -4,7 +4,7 @@ A world holds notes in topics. In each session an agent asks for one topic, gets
 scores each as useful or not. Which notes are useful is up to the world:
 
 * ``known``    as a rule if the note's confidence is high, while the policy in force returns the
-               newest: the best policy ranks by confidence.
+               newest, which are the least sure: the best policy ranks by confidence.
 * ``learned``  with a probability of its own for each note: no signal but the outcomes tells, and
                the best policy ranks by usefulness. A bound that no policy reaches at the start.
 * ``null``     each with probability 1/2, and a place costs 1/2: all policies are worth the same.
@@ -27,6 +27,7 @@ import argparse
 import random
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from datetime import date, timedelta
 from functools import partial
 from math import sqrt
 from statistics import mean
@@ -61,6 +62,8 @@ class Kind:
     """From a random generator and the confidence of a note: the probability that it is useful."""
     explore: float = 1.0
     place_cost: float = 0.4
+    surest_oldest: bool = True
+    """Whether what is sure is old, so that the policy in force returns the worst."""
 
 
 def by_confidence(_: random.Random, confidence: float) -> float:
@@ -80,8 +83,8 @@ def equally(_: random.Random, __: float) -> float:
 
 KINDS: Final = {
     "known": Kind(worth=by_confidence),
-    "learned": Kind(worth=by_chance),
-    "null": Kind(worth=equally, place_cost=0.5),
+    "learned": Kind(worth=by_chance, surest_oldest=False),
+    "null": Kind(worth=equally, place_cost=0.5, surest_oldest=False),
     "silent": Kind(worth=by_confidence, explore=0.0),
 }
 
@@ -130,13 +133,15 @@ class World:
         for topic in range(self._size.topics):
             for note in range(self._size.notes):
                 confidence = round(luck.random(), 3)
-                day = f"2025-{luck.randint(1, 12):02}-{luck.randint(1, 28):02}"
+                day = date(2025, luck.randint(1, 12), luck.randint(1, 28))
+                if self.kind.surest_oldest:
+                    day = date(2025, 12, 31) - timedelta(days=round(30 * confidence))
                 lessons.append(
                     {
                         "content": f"note {note} of topic {topic}",
                         "tags": [f"topic/{topic}"],
                         "confidence": confidence,
-                        "created_at": day,
+                        "created_at": day.isoformat(),
                     }
                 )
         learned = self.memory.learn_many(lessons)
