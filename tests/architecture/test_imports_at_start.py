@@ -18,11 +18,10 @@ from mnemic.adapters.inprocess import SyncMemory
 
 NEVER = frozenset(
     """
-    aiohttp certifi charset_normalizer cryptography fastmcp hnswlib httpcore httpx huggingface_hub
-    hypothesis idna litestar matplotlib mcp numpy.ma numpy.random onnxruntime opentelemetry
-    prometheus_client psycopg
-    pydantic pydantic_core pytest requests safetensors scipy starlette toml tomllib urllib3 uvicorn
-    wordllama yaml
+    aiohttp certifi charset_normalizer cmaes cryptography fastmcp hnswlib httpcore httpx
+    huggingface_hub hypothesis idna litestar matplotlib mcp numpy.ma numpy.random onnxruntime
+    opentelemetry prometheus_client psycopg pydantic pydantic_core pytest requests safetensors scipy
+    starlette toml tomllib urllib3 uvicorn wordllama yaml
     """.split()
 )
 """Libraries that neither a library host nor a recall on the command line needs."""

@@ -62,10 +62,11 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anthropic anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock
-            hnswlib httptools httpx httpx_sse ijson langchain_core langgraph litestar markdown_it
-            matplotlib mcp msgspec numpy onnxruntime opentelemetry orjson prometheus_client psycopg
-            psycopg_pool pydantic rich scipy starlette tenacity tokenizers uvicorn yaml
+            anthropic anyio attrs bpe_openai cattrs cmaes cryptography cyclopts eventsourcing
+            filelock hnswlib httptools httpx httpx_sse ijson langchain_core langgraph litestar
+            markdown_it matplotlib mcp msgspec numpy onnxruntime opentelemetry orjson
+            prometheus_client psycopg psycopg_pool pydantic ray rich scipy starlette tenacity
+            tokenizers uvicorn yaml
             """.split()
         ),
     ),

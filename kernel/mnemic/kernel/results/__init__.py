@@ -23,7 +23,9 @@ if TYPE_CHECKING:
         Corrected,
         Estimate,
         Gap,
+        PolicyChange,
         PolicyScore,
+        Tuning,
         Window,
     )
     from mnemic.kernel.results.blocks import (
@@ -154,7 +156,6 @@ if TYPE_CHECKING:
         Status,
         Verification,
     )
-    from mnemic.kernel.results.tuning import PolicyChange, Tuning
     from mnemic.kernel.results.upkeep import (
         CurateResult,
         OutcomeResult,
@@ -319,8 +320,7 @@ def _modules() -> Iterator[ModuleType]:
         guides,
         references,
         replays,
-        tuning,
     )
 
     yield from (backtests, chronicles, compositions, descents, exchange)
-    yield from (explanations, frontier, guides, references, replays, tuning)
+    yield from (explanations, frontier, guides, references, replays)

@@ -8,7 +8,7 @@ be worth. Rules of this module:
    all the times that it was not drawn.
 2. A block that might have been shown, or was not judged, counts nothing: rule 1 makes up for it.
 3. A block that could not be shown counts as useless in the first answer, and as decisive in the
-   other one. So nothing is claimed for what nobody saw.
+   other one. So nothing is claimed for blocks without evidence.
 4. Blocks of both answers count nothing, since they make no difference.
 
 Where outcomes do not depend on the blocks, and the answers are of equal length, the expected

@@ -1,4 +1,4 @@
-"""tune: finds the policy that is better where it is known, and claims nothing where there is none."""
+"""tune: finds a policy that is known to be better, and claims nothing where there is none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mnemic.projections.evaluation.net_value import (
 
 sys.path.insert(0, str(Path(__file__).parents[4] / "benchmarks"))
 
-from tuning_worlds import FRAME, KINDS, Size, World  # noqa: E402 - on the path from here on
+from tuning_worlds import FRAME, KINDS, Size, World
 
 Open: TypeAlias = Callable[..., SyncMemory]
 SMALL = Size(topics=5, notes=8, sessions=120, evaluations=30, parameters=("weights",))
@@ -92,7 +92,7 @@ def test_where_policies_do_not_matter_none_is_claimed(seed: int) -> None:
     world.memory.close()
 
 
-def test_without_exploration_nothing_is_claimed_for_what_nobody_saw() -> None:
+def test_without_exploration_nothing_is_claimed_for_blocks_that_were_not_shown() -> None:
     world = World(KINDS["silent"], evolve(SMALL, sessions=70), seed=3)
     found = world.tune(evaluations=8)
     assert (found.explored, found.verdict) == (0, "nothing")
@@ -120,19 +120,19 @@ def asked(memory: SyncMemory, clock: ManualClock, recalls: int, *, signals: list
 
 
 @pytest.mark.parametrize(
-    ("recalls", "signals", "message"),
+    ("history", "message"),
     [
-        (0, [], "no recall was recorded"),
-        (4, [], "no outcome followed any of 4 recalls in frame 'answer'"),
-        (12, [1.0, 0.0], "12 recalls of this frame were judged: .* it takes 30, and 20 in 15"),
-        (80, [0.5], "the outcomes of the earlier recalls are all 0.5, so they tell no policy"),
+        ((0, []), "no recall was recorded"),
+        ((4, []), "no outcome followed any of 4 recalls in frame 'answer'"),
+        ((12, [1.0, 0.0]), "12 recalls of this frame were judged: .* it takes 30, and 20 in 15"),
+        ((80, [0.5]), "the outcomes of the earlier recalls are all 0.5, so they tell no policy"),
     ],
     ids=["no decisions", "no outcomes", "too few", "all equal"],
 )
 def test_a_history_that_is_too_small_is_refused(
-    opened: Open, clock: ManualClock, recalls: int, signals: list[float], message: str
+    opened: Open, clock: ManualClock, history: tuple[int, list[float]], message: str
 ) -> None:
-    memory = opened()
+    memory, (recalls, signals) = opened(), history
     asked(memory, clock, recalls, signals=signals)
     with pytest.raises(TooFewOutcomes, match=message) as refused:
         memory.tune()

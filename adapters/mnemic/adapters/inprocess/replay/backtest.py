@@ -19,7 +19,7 @@ from mnemic.adapters.inprocess.engine.commands import Progress, RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
-from mnemic.adapters.inprocess.replay.answering import Answering, answered
+from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
 from mnemic.adapters.inprocess.replay.space_work import SpaceWork, chosen
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.events import Recorded, Reverted

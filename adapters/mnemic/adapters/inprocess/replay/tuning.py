@@ -19,8 +19,8 @@ from mnemic.adapters.inprocess.engine.commands import Progress, RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import backtest, policy_search, reevaluation
-from mnemic.adapters.inprocess.replay.answering import Answering, answered
 from mnemic.adapters.inprocess.replay.backtest_scores import tally
+from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
 from mnemic.adapters.inprocess.replay.policy_search import Best, Candidates
 from mnemic.adapters.inprocess.replay.space_work import SpaceWork, chosen
 from mnemic.adapters.runners.kept_rows import KeptRows
@@ -28,7 +28,7 @@ from mnemic.kernel.errors import FieldRefused, TooFewOutcomes
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Backtest, Gap, Tuning
-from mnemic.kernel.results.tuning import BETTER, NOTHING, UNCLEAR
+from mnemic.kernel.results.backtests import BETTER, NOTHING, UNCLEAR
 from mnemic.projections.evaluation.bootstrap import intervals
 from mnemic.projections.evaluation.net_value import (
     Comparison,
