@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -12,6 +13,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.adapters.cli import main
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.replay.policy_search import (
     PARAMETERS,
@@ -19,6 +21,7 @@ from mnemic.adapters.inprocess.replay.policy_search import (
     search,
     shares,
 )
+from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.errors import FieldRefused, FrameUnknown, TooFewOutcomes
 from mnemic.kernel.numeric.arithmetic import NANO
@@ -236,3 +239,27 @@ def test_a_gain_of_one_session_is_worth_less_than_one_of_many() -> None:
     alone = ["a"] * 4 + list("bcdefghijklm")
     assert cautious(found, alone) == pytest.approx(0.25 - 9.75**0.5 / 16)
     assert cautious(found, range(16)) == pytest.approx(0.25 - 3**0.5 / 16)
+
+
+# --- the command line -----------------------------------------------------------------------
+
+
+def test_the_command_prints_what_would_adopt_the_proposal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, out = tmp_path / "m.db", tmp_path / "tuned policy.json"
+    world = World(KINDS["known"], SMALL, seed=2, store=SQLiteStore(store, synchronous="normal"))
+    before = world.memory.policy
+    world.memory.close()
+    options = ["--horizon", "0.05", "--place-cost", "0.4", "--evaluations", "20", "--seed", "2"]
+    only = ["--parameters", "weights", "--out", str(out), "--rows", str(tmp_path / "rows.jsonl")]
+    assert main(["--db", str(store), "tune", *options, *only]) == 0
+    printed = capsys.readouterr().out
+    assert " is better, +" in printed
+    assert f"To adopt it: mnemic policy adopt '{out}'" in printed
+    with SyncMemory.open(store, read_only=True) as memory:
+        assert memory.policy == before
+    assert main(["--db", str(store), "policy", "adopt", str(out)]) == 0
+    with SyncMemory.open(store, read_only=True) as memory:
+        assert memory.policy.body == Policy(**json.loads(out.read_text("utf-8"))).body
+        assert memory.policy.frame(FRAME) != before.frame(FRAME)
