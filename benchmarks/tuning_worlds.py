@@ -163,7 +163,7 @@ class World:
 
     def tune(self, **options: Any) -> Tuning:
         """Return what ``tune`` proposes."""
-        given = {
+        given: dict[str, Any] = {
             "place_cost": self.kind.place_cost,
             "horizon_hours": HORIZON_HOURS,
             "evaluations": self._size.evaluations,
@@ -218,7 +218,7 @@ def outcome(kind: str, size: Size, seed: int) -> dict[str, Any]:
     found = world.tune(seed=seed)
     spent = process_time() - began
     before = world.value(world.memory.policy)
-    row = {
+    row: dict[str, Any] = {
         "verdict": found.verdict,
         "before": before,
         "after": before,

@@ -121,7 +121,9 @@ class Candidates:
     def changes(self, policy: Policy) -> Iterator[PolicyChange]:
         """Yield where a policy differs from the one in force."""
         before, after = self.in_force.frame(self.frame), policy.frame(self.frame)
-        pairs = [(f"{self.frame}.{name}", before, after, name) for name in SIGNALS]
+        pairs: list[tuple[str, Any, Any, str]] = [
+            (f"{self.frame}.{name}", before, after, name) for name in SIGNALS
+        ]
         pairs += [(name, self.in_force, policy, name) for name in (*RATES, "top_k")]
         for label, old, new, name in pairs:
             was, now = getattr(old, name), getattr(new, name)
