@@ -263,7 +263,9 @@ def line(kind: str, rows: Sequence[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Play worlds, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kinds", nargs="+", choices=sorted(KINDS), default=list(KINDS))
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--first", type=int, default=0, help="the first seed")

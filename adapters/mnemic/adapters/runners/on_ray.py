@@ -48,7 +48,7 @@ def on_ray(work: Work, *, workers: int | None = None) -> Generator[RayActors]:
         workers: How many actors; None: one per processor of the cluster.
     """
     require_ray()
-    import ray
+    import ray  # pyright: ignore[reportMissingImports] - no extra of a checkout needs it
 
     mine = not ray.is_initialized()
     if mine:
@@ -79,8 +79,11 @@ class RayActors:
         Raises:
             Unavailable: An actor was lost more than ``RESTARTS`` times.
         """
-        import ray
-        from ray.exceptions import RayActorError, RayTaskError
+        import ray  # pyright: ignore[reportMissingImports]
+        from ray.exceptions import (  # pyright: ignore[reportMissingImports]
+            RayActorError,
+            RayTaskError,
+        )
 
         waiting = iter(enumerate(tasks))
         busy: dict[Any, tuple[int, Any]] = {}

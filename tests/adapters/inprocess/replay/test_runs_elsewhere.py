@@ -153,7 +153,8 @@ def test_policies_that_share_a_ranking_answer_as_they_would_alone(
 ) -> None:
     policies = [weighing(f"p{n}", *shares(each)) for n, each in enumerate(weights)]
     policies.append(evolve(policies[0], name="longer", top_k=top_k))
-    space, models = memory._open(), memory._models  # noqa: SLF001 - the engine under the operation
+    host: Any = memory  # the engine under the operation
+    space, models = host._open(), host._models  # noqa: SLF001
     versions = reevaluation.decision_versions(space.view())[-3:]
     asked = list(reevaluation.decisions(space, versions))
     together = list(reevaluation.reruns(space, models, asked, policies))
