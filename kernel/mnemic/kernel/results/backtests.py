@@ -245,6 +245,11 @@ class Backtest(Result):
 
 
 @frozen(kw_only=True, str=False)
+class NetGap(Gap):
+    """Difference in useful blocks per answer, less the cost of the places taken."""
+
+
+@frozen(kw_only=True, str=False)
 class PolicyChange(Result):
     """One number in which a proposed policy differs from the one in force."""
 
@@ -262,8 +267,7 @@ class PolicyChange(Result):
 class Tuning(Result):
     """A policy proposed from past decisions, judged by later ones. Nothing was adopted.
 
-    The unit of ``gap`` and ``fitted`` is useful blocks per answer, less *place_cost* for each place
-    taken; they say by how much the proposal is better than the policy in force.
+    ``gap`` and ``fitted`` say by how much the proposal is better than the policy in force.
     """
 
     verdict: str
@@ -292,14 +296,15 @@ class Tuning(Result):
     """Number of all these decisions with exploration."""
     split_hour: float
     """Active hour of the first of the later ones."""
-    fitted: Gap | None
+    fitted: NetGap | None
     """On the earlier decisions, which it was chosen by: too good by design."""
-    gap: Gap | None
+    gap: NetGap | None
     """On the later decisions."""
     effective: float
     """Effective sample size behind ``gap``: judged blocks of one of both answers only."""
-    backtest: Backtest | None
-    """Both policies on all later decisions, by the measures of ``backtest``."""
+    scores: tuple[PolicyScore, ...]
+    """What was recorded, the policy in force, and the proposal, on all later decisions, by the
+    measures of ``backtest``; empty if nothing was found."""
     caveats: tuple[str, ...]
     """What the numbers mean and when not to trust them."""
 

@@ -67,8 +67,7 @@ def test_where_the_best_policy_is_known_it_is_found(known: World) -> None:
     assert {each.name.partition(".")[0] for each in found.changes} == {FRAME}
     in_force, best = known.value(before), known.best_value(before.top_k)
     assert known.value(policy) - in_force > 0.6 * (best - in_force)
-    assert found.backtest is not None
-    assert [score.name for score in found.backtest.scores] == ["recorded", "in force", "tuned"]
+    assert [score.name for score in found.scores] == ["recorded", "in force", "tuned"]
     assert found.summary.endswith("useful blocks per answer on 48 later ones.")
     # Nothing was adopted: `value` adopts each policy to measure it, and takes it back.
     assert known.memory.policy == before
@@ -99,7 +98,7 @@ def test_without_exploration_nothing_is_claimed_for_blocks_that_were_not_shown()
     world = World(KINDS["silent"], evolve(SMALL, sessions=70), seed=3)
     found = world.tune(evaluations=8)
     assert (found.explored, found.verdict) == (0, "nothing")
-    assert (found.policy, found.gap, found.backtest) == (None, None, None)
+    assert (found.policy, found.gap, found.scores) == (None, None, ())
     assert "No recall explored" in " ".join(found.caveats)
     assert found.summary.endswith("none was better than the policy in force.")
     world.memory.close()

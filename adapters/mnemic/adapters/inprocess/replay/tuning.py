@@ -27,7 +27,7 @@ from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.errors import FieldRefused, TooFewOutcomes
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.results import Backtest, Gap, Tuning
+from mnemic.kernel.results import Backtest, NetGap, Tuning
 from mnemic.kernel.results.backtests import BETTER, NOTHING, UNCLEAR
 from mnemic.projections.evaluation.bootstrap import intervals
 from mnemic.projections.evaluation.net_value import (
@@ -354,16 +354,16 @@ def _result(plan: Plan, candidates: Candidates, best: Best, on: _Verdict) -> Tun
         fitted=None if on.fitted is None else _gap(on.earlier, on.fitted, seed=plan.seed),
         gap=gap,
         effective=known,
-        backtest=on.tested,
+        scores=() if on.tested is None else on.tested.scores,
         caveats=tuple(_caveats(plan, gap, known, explored)),
     )
 
 
-def _gap(part: Part, found: Sequence[Comparison], *, seed: int) -> Gap:
+def _gap(part: Part, found: Sequence[Comparison], *, seed: int) -> NetGap:
     (interval,) = intervals([[each.value for each in found]], part.groups, seed=seed)
     assert interval is not None  # noqa: S101 - no part is empty
     low, high = interval.low, interval.high
-    return Gap(
+    return NetGap(
         mean=round(interval.mean / NANO, DIGITS),
         low=None if low is None else round(low / NANO, DIGITS),
         high=None if high is None else round(high / NANO, DIGITS),
@@ -371,7 +371,7 @@ def _gap(part: Part, found: Sequence[Comparison], *, seed: int) -> Gap:
     )
 
 
-def _caveats(plan: Plan, gap: Gap | None, known: float, explored: int) -> Iterator[str]:
+def _caveats(plan: Plan, gap: NetGap | None, known: float, explored: int) -> Iterator[str]:
     yield ONE_STEP
     yield (
         "A place that the proposal gives to a block which could not have been shown counts as "
