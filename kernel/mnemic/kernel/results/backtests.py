@@ -245,8 +245,20 @@ class Backtest(Result):
 
 
 @frozen(kw_only=True, str=False)
-class NetGap(Gap):
+class NetGap(Result):
     """Difference in useful blocks per answer, less the cost of the places taken."""
+
+    mean: float
+    """Unbounded, unlike that of a ``Gap``."""
+    low: float | None
+    high: float | None
+    decisions: int
+
+    @property
+    def summary(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.mean:+.3f}"
+        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
 
 
 @frozen(kw_only=True, str=False)
