@@ -11,6 +11,7 @@ Rules of this module:
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -127,6 +128,7 @@ _worker: Final = _Worker()
 def _receive(work: Work) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
+    atexit.register(_worker.stack.close)  # a work that is left to the collector ends too late
     _worker.work = work
 
 
