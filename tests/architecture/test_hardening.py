@@ -72,6 +72,11 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
         "which the repository names"
     ),
     ("adapters/mnemic/adapters/importers/memories/readers/letta.py", "subprocess.run"): "the same",
+    ("adapters/mnemic/adapters/runners/processes.py", "multiprocessing"): (
+        "starts workers of this process, and sends them tasks; nothing from outside is unpickled"
+    ),
+    ("adapters/mnemic/adapters/runners/processes.py", "multiprocessing.get_context"): "the same",
+    ("adapters/mnemic/adapters/runners/processes.py", "multiprocessing.parent_process"): "the same",
     ("specs/mnemic/specs/contracts/durability.py", "os.fork"): (
         "a contract for tests: a process of its own writes and is killed"
     ),

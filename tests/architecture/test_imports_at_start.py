@@ -18,10 +18,11 @@ from mnemic.adapters.inprocess import SyncMemory
 
 NEVER = frozenset(
     """
-    aiohttp certifi charset_normalizer cryptography fastmcp hnswlib httpcore httpx huggingface_hub
-    hypothesis idna litestar matplotlib mcp numpy.ma numpy.random onnxruntime opentelemetry
-    importlib.metadata prometheus_client psycopg pydantic pydantic_core pytest requests safetensors
-    scipy ssl starlette toml tomllib urllib.request urllib3 uvicorn wordllama yaml zoneinfo
+    aiohttp certifi charset_normalizer cmaes cryptography fastmcp hnswlib httpcore httpx
+    huggingface_hub hypothesis idna importlib.metadata litestar matplotlib mcp numpy.ma numpy.random
+    onnxruntime opentelemetry prometheus_client psycopg pydantic pydantic_core pytest requests
+    safetensors scipy ssl starlette toml tomllib urllib.request urllib3 uvicorn wordllama yaml
+    zoneinfo
     """.split()
 )
 """Libraries that neither a library host nor a recall on the command line needs."""

@@ -35,6 +35,7 @@ CALLED = {
     "ask_again.decision_id": "decision_id",
     "adopt_policy.policy": "file",
     "backtest.horizon_hours": "horizon",
+    "tune.horizon_hours": "horizon",
     "compose.composition_id": "name",
     "compose.output_preview": "preview",
     "connect_by_query.source_query": "source",

@@ -20,9 +20,9 @@ COMMANDS = """
 ingest learn learn-many revise rezone forget erase erase-space recall reference outcome connect
 connects connect-by-query disconnect pending-connections compose label retract-label ledger
 composition composed-with frontier composed-graph status blocks block edges log history guide
-compare analogies near-duplicates explain why-not replay timeline diff as-of what-if backtest policy
-receipt export import fork backup restore salvage migrate consolidate curate verify checkpoints
-doctor revert reembed session spaces token completion help
+compare analogies near-duplicates explain why-not replay timeline diff as-of what-if backtest tune
+policy receipt export import fork backup restore salvage migrate consolidate curate verify
+checkpoints doctor revert reembed session spaces token completion help
 """.split()
 HIDDEN = """
 adopt-policy checkpoint deep-reference dream drop-checkpoints end-session import-space replay-all

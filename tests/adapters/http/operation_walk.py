@@ -53,14 +53,13 @@ def _filled(value: Any, kept: Mapping[str, Any]) -> Any:
             return value
 
 
-def judged(served: int, others: int) -> tuple[Step, ...]:
-    """Return the steps that judge the one block of many answers: the first ones served."""
+def judged(*signals: float) -> tuple[Step, ...]:
+    """Return the steps that judge the one block of as many answers."""
     asked = Step(
         operation="recall",
         arguments={"query": "When is the demo?", "top_k": 1},
         keeps={"judged": "decision_id"},
     )
-    signals = (*(1.0,) * served, *(0.0,) * others)
     outcomes = (
         Step(operation="outcome", arguments={"decision_id": "{judged}", "signal": signal})
         for signal in signals
@@ -129,9 +128,10 @@ WALK: tuple[Step, ...] = (
     step("diff", before=2, after="now"),
     step("policy"),
     step("adopt_policy", policy=spoken(DEFAULT)),
-    step("calibrate"),
     step("curate"),
     step("end_session"),
+    step("calibrate"),
+    step("tune", evaluations=4),
     step("reembed", embedder="bundled"),
     step("checkpoint"),
     step("checkpoints"),

@@ -218,6 +218,7 @@ def test_a_reader_is_offered_only_unrecorded_operations() -> None:
         "verify",
         "replay_all",
         "backtest",
+        "tune",
         "policy",
         "checkpoints",
     ]

@@ -74,6 +74,7 @@ def lived(folder: Path) -> list[tuple[str, Any]]:
         decision = _recalled(life, ids)
         _composed(life, ids, decision)
         _looked_back(life, ids, decision)
+        _tuned(life)
         _copied(life)
         _erased(life, ids, decision)
         return life.answers
@@ -178,6 +179,19 @@ def _composed(life: Life, ids: list[str], decision: str) -> None:
     life.ask("composed_graph", action="bounty_mode")
     life.ask("composed_graph", action="label", event_id="mine", outcome_type="helpful")
     life.ask("outcome", composition_id="mine", signal=0.8)
+
+
+def _tuned(life: Life) -> None:
+    """Ask often for too many blocks, and have fewer proposed."""
+    apart = life.memory.session_handle(actor="another")
+    for asked in range(50):
+        found = apart.recall("why does the gate stick?", frame="world")
+        apart.outcome(decision_id=found.decision_id, signal=0.3 * (asked % 2))
+    tuned = life.ask(
+        "tune", frame="world", parameters=["top_k"], place_cost=0.9, evaluations=20, seed=1
+    )
+    assert tuned.is_better
+    life.ask("tune", frame="world", parameters=["weights"], place_cost=0.0, evaluations=4)
 
 
 def _looked_back(life: Life, ids: list[str], decision: str) -> None:

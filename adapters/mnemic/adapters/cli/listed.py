@@ -50,7 +50,7 @@ PANELS: Final[Mapping[str, Mapping[str, str]]] = {
         **_paths("commands.history", "timeline diff"),
     },
     "Experiment": {
-        **_paths("commands.experiments", "what_if backtest policy"),
+        **_paths("commands.experiments", "what_if backtest tune policy"),
         **_paths("imports.messages", "re_extract"),
     },
     "Transfer": {

@@ -153,6 +153,7 @@ class MemoryTable(_QueryTable):
         revise = Offered(SyncMemory.revise)
         rezone = Offered(SyncMemory.rezone)
         start_session = Offered(SyncMemory.start_session)
+        tune = Offered(SyncMemory.tune)
         verify = Offered(SyncMemory.verify)
         verify_receipt = Offered(SyncMemory.verify_receipt)
         what_if = Offered(SyncMemory.what_if)

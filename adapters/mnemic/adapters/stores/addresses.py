@@ -54,6 +54,13 @@ class ServerAddress(Value):
     def __str__(self) -> str:
         return self.shown
 
+    @property
+    def whole(self) -> str:
+        """The address with its secrets and our options, which opens the same store again."""
+        options = {"schema": self.schema, ANSWER_TIMEOUT: f"{self.answer_timeout_s:g}"}
+        mark = "&" if urlsplit(self.conninfo).query else "?"
+        return f"{self.conninfo}{mark}{urlencode(options, quote_via=quote)}"
+
     def censored(self, message: object) -> str:
         """Return *message* on one line, without the secrets of this address."""
         told = " ".join(str(message).split())

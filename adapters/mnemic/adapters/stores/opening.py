@@ -13,7 +13,7 @@ from mnemic.adapters.stores.addresses import IN_MEMORY, Address, is_file, is_ser
 from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
 from mnemic.kernel.ports import Store
 
-__all__ = ["IN_MEMORY", "Address", "is_file", "open_store", "opened"]
+__all__ = ["IN_MEMORY", "Address", "address_of_store", "is_file", "open_store", "opened"]
 Synchronous: TypeAlias = Literal["full", "normal"]
 
 
@@ -49,6 +49,30 @@ def open_store(
     except BaseException:
         inner.close()
         raise
+
+
+def address_of_store(store: Store | None) -> tuple[Address, Path | None] | None:
+    """Return what opens an open store once more in another process: its address, and its keys.
+
+    None for a store in memory, and for one of the host's own. The address of a server holds its
+    password.
+    """
+    from mnemic.adapters.stores.sqlite import SQLiteStore
+
+    if isinstance(store, SQLiteStore):
+        return store.path.absolute(), None
+    if find_spec("cryptography") is not None:
+        from mnemic.adapters.stores.encrypted import EncryptedStore
+
+        if isinstance(store, EncryptedStore):
+            inner = address_of_store(store.inner)
+            return None if inner is None else (inner[0], store.keys.path.absolute())
+    if find_spec("psycopg") is not None:
+        from mnemic.adapters.stores.postgres import PostgresStore
+
+        if isinstance(store, PostgresStore):
+            return store.address.whole, None
+    return None
 
 
 def require_cryptography() -> None:

@@ -26,6 +26,7 @@ from mnemic.kernel.ports.models import (
     QuestionEmbedder,
     TokenCounter,
 )
+from mnemic.kernel.ports.runners import Row, Runner, StartRunner, Task, Work
 from mnemic.kernel.ports.store import (
     GENESIS_DIGEST,
     NO_CAPABILITIES,
@@ -61,8 +62,13 @@ __all__ = [
     "PayloadRow",
     "QuestionEmbedder",
     "Record",
+    "Row",
+    "Runner",
     "Span",
     "StagingStore",
+    "StartRunner",
     "Store",
+    "Task",
     "TokenCounter",
+    "Work",
 ]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
@@ -164,6 +165,44 @@ def rank(view: View, inquiry: Inquiry) -> Ranking:
     found = _all_ranked(view.knowing(inquiry.statistics), inquiry)
     turns = _said_once(view, found)
     return found if turns is found.turns else evolve(found, turns=turns)
+
+
+def weighing_all(inquiry: Inquiry) -> Inquiry:
+    """Return *inquiry* in its frame with every signal weighed, see ``reweighted``."""
+    equal: dict[str, Any] = dict.fromkeys(SIGNALS, 1.0 / len(SIGNALS))
+    frame = evolve(inquiry.frame, **equal)
+    return evolve(inquiry, eligibility=evolve(inquiry.eligibility, frame=frame))
+
+
+def reweighted(view: View, inquiry: Inquiry, known: Ranking) -> Ranking:
+    """Return the ranking of *inquiry*, from one that differs in the weights of signals only.
+
+    The weights decide nothing but scores and order, so matching, candidates and signals are reused:
+    many weights for one question cost little more than one.
+
+    Args:
+        view: Of the ranking, under a policy that differs in nothing else but limits of answers.
+        inquiry: The inquiry, with its own weights.
+        known: What ``rank`` gave for ``weighing_all(inquiry)``, with no blocks ranked separately.
+    """
+    weights = inquiry.frame.weights(asked=known.match is not None)
+    scores = composites(weights, list(np.maximum(0, known.table[: len(SIGNALS)])))
+    order = best_first(
+        view.state.catalogue.ids,
+        known.numbers,
+        scores,
+        _strengths(inquiry, known.match, known.numbers),
+    )
+    found = evolve(
+        known,
+        numbers=known.numbers[order],
+        scores=scores[order],
+        table=known.table[:, order],
+        shares=known.shares[order],
+        turns=np.arange(len(order)),
+        probabilities=None if known.probabilities is None else known.probabilities[order],
+    )
+    return evolve(found, turns=_said_once(view, found))
 
 
 def _said_once(view: View, found: Ranking) -> Ints:

@@ -20,11 +20,10 @@ from mnemic.kernel.questions.aggregates import aggregate
 from mnemic.kernel.scope import scoped
 from mnemic.kernel.validation import checked_name
 from mnemic.kernel.values import Value
-from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.filters import Eligibility
 from mnemic.projections.retrieval.lines import lines
-from mnemic.projections.retrieval.packing import Limits, Packed, contenders, pack
+from mnemic.projections.retrieval.packing import Limits, Packed, contenders, pack, with_heading
 from mnemic.projections.retrieval.ranking import Inquiry, rank
 from mnemic.projections.retrieval.recall_method import METHOD, RecallMethod
 from mnemic.projections.retrieval.recipes import Recipe
@@ -202,8 +201,7 @@ def explored(
         return request
     asked = inquiry(view, request, vector, method.recipe)
     ranking = rank(view, asked)
-    heading = judged(view.policy, asked.recipe, ranking).heading
-    room = evolve(limits(request, asked.frame, method), heading=heading)
+    room = with_heading(view, asked, ranking, limits(request, asked.frame, method))
     _, line = lines(view, asked.recipe, ranking.passage)
     pool = contenders(view.policy, ranking, room, line)
     if not pool:

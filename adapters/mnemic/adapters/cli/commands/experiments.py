@@ -1,8 +1,9 @@
-"""Commands for experiments: what-if and backtest, and policy, which shows or adopts one."""
+"""Commands for experiments: what-if, backtest, tune; and policy, which shows or adopts one."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,12 +13,13 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from mnemic.adapters.cli.commands.origins import chosen
-from mnemic.adapters.cli.invocation.context import Invocation, Run, plain
+from mnemic.adapters.cli.invocation.context import Invocation, Run, RunnerOption, plain
 from mnemic.adapters.cli.invocation.failures import Exit
-from mnemic.kernel.errors import FieldRefused, PolicyRefused
+from mnemic.kernel.errors import FieldRefused, PolicyRefused, StoreFailed
 
 if TYPE_CHECKING:
     from mnemic.kernel.policy import Policy
+    from mnemic.kernel.results import Tuning
 
 
 def what_if(
@@ -72,6 +74,8 @@ def backtest(
     horizon: float = 24.0,
     seed: int = 0,
     plot: Path | None = None,
+    runner: RunnerOption = "auto",
+    rows: Path | None = None,
     run: Run,
 ) -> int:
     """Answer past recalls again under other policies, and score them by what happened afterwards.
@@ -94,6 +98,9 @@ def backtest(
             if not given.
         seed: The seed of the resampling for the intervals.
         plot: Draw the objective over active hours into this file: .png, .svg or .pdf (an extra).
+        runner: Where recalls are answered: in this process, on all processors (processes), on a
+            cluster (ray, an extra); auto: on all processors where that pays.
+        rows: A file that keeps answers, so that the same command goes on after an interruption.
         run: The invocation.
     """
     from mnemic.adapters.cli.render import experiments
@@ -111,11 +118,95 @@ def backtest(
             horizon_hours=horizon,
             seed=seed,
             progress=progress,
+            runner=runner,
+            rows=rows,
         )
     run.show(result, *experiments.tested(result))
     if plot is not None:
         result.plot(plot)
     return Exit.OK
+
+
+def tune(
+    *,
+    frame: str | None = None,
+    parameters: tuple[Literal["weights", "rates", "top_k"], ...] = ("weights", "rates", "top_k"),
+    place_cost: float = 0.1,
+    horizon: float = 24.0,
+    evaluations: int = 300,
+    seed: int = 0,
+    out: Path | None = None,
+    runner: RunnerOption = "auto",
+    rows: Path | None = None,
+    run: Run,
+) -> int:
+    """Propose a policy from past recalls and their outcomes, judged by later ones.
+
+    ```
+    mnemic tune --rows rows.jsonl --out tuned.json
+    mnemic policy adopt tuned.json
+    ```
+
+    Nothing is adopted: the command that would is printed, if the later recalls support it.
+
+    Args:
+        frame: The frame to tune; the default frame if not given.
+        parameters: What may change: the weights of the frame's signals, the rates by which memories
+            fade, top_k; repeat for more, all if not given.
+        place_cost: What a place in an answer has to be worth, in useful blocks; 0 to 1.
+        horizon: Active hours after a recall in which later events still count as its outcome; 24
+            if not given.
+        evaluations: How many candidates are tried.
+        seed: The seed of the search and of the intervals.
+        out: Write the proposed policy to this file, for `mnemic policy adopt`.
+        runner: Where recalls are answered: in this process, on all processors (processes), on a
+            cluster (ray, an extra); auto: on all processors where that pays.
+        rows: A file that keeps answers, so that the same command goes on after an interruption.
+        run: The invocation.
+    """
+    from mnemic.adapters.cli.render import experiments
+
+    with run.memory(read_only=True) as memory, run.progress("searching") as progress:
+        result = memory.tune(
+            frame=frame,
+            parameters=parameters,
+            place_cost=place_cost,
+            horizon_hours=horizon,
+            evaluations=evaluations,
+            seed=seed,
+            progress=progress,
+            runner=runner,
+            rows=rows,
+        )
+    if out is not None and result.policy is not None:
+        _write(out, json.dumps(dict(result.policy), indent=2, ensure_ascii=False))
+    run.show(result, *experiments.tuned(result, _adopting(result, out)))
+    return Exit.OK
+
+
+def _adopting(result: Tuning, out: Path | None) -> str | None:
+    """Return the command that adopts a proposal; None: it is not recommended."""
+    if not result.is_better:
+        return None
+    if out is not None:
+        return f"mnemic policy adopt {shlex.quote(str(out))}"
+    return "mnemic tune ... --out tuned.json, with the same options; mnemic policy adopt tuned.json"
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file of text.
+
+    Raises:
+        StoreFailed: It cannot be written.
+    """
+    try:
+        path.write_text(f"{text}\n", "utf-8")
+    except OSError as error:
+        raise StoreFailed(
+            f"cannot write {path}: {error.strerror}",
+            recovery="Name a file that can be written.",
+            path=str(path),
+        ) from error
 
 
 def policy(

@@ -25,6 +25,7 @@ from mnemic.adapters.cli.invocation.context import (
     Flag,
     Point,
     Run,
+    RunnerOption,
     VersionOption,
 )
 from mnemic.adapters.cli.invocation.failures import Exit
@@ -184,6 +185,7 @@ def replay(
     after: VersionOption = None,
     upto: VersionOption = None,
     without: tuple[str, ...] = (),
+    runner: RunnerOption = "auto",
     explain: Flag = False,
     run: Run,
 ) -> int:
@@ -198,6 +200,7 @@ def replay(
         upto: With --all: only those up to this version.
         without: With --all: as though the blocks of source=NAME, actor=NAME or block=ID had not
             been in memory; shows which recalls would have come out otherwise.
+        runner: With --all: where recalls are computed, see `mnemic backtest`.
         explain: Show what each signal adds to each score, and what was left out.
         run: The invocation.
     """
@@ -215,7 +218,7 @@ def replay(
             field="decision",
         )
     if decision is None:
-        return replay_all(after=after, upto=upto, without=without, run=run)
+        return replay_all(after=after, upto=upto, without=without, runner=runner, run=run)
     from mnemic.adapters.cli.render import tables
 
     with run.memory(read_only=True) as memory:
@@ -234,6 +237,7 @@ def replay_all(
     after: VersionOption = None,
     upto: VersionOption = None,
     without: tuple[str, ...] = (),
+    runner: RunnerOption = "auto",
     run: Run,
 ) -> int:
     """Compute every recorded recall again and compare, as `replay --all` does.
@@ -243,6 +247,7 @@ def replay_all(
         upto: Only those up to this version.
         without: As though the blocks of source=NAME, actor=NAME or block=ID had not been in memory;
             shows which recalls would have come out otherwise.
+        runner: Where recalls are computed, see `mnemic backtest`.
         run: The invocation.
     """
     from mnemic.adapters.cli.render import tables
@@ -253,6 +258,7 @@ def replay_all(
             upto=upto,
             without=origins.chosen(memory, without) if without else None,
             progress=progress,
+            runner=runner,
         )
     drawn: list[RenderableType] = [Text(result.summary)]
     for each in result.differences:

@@ -20,8 +20,10 @@ GIVES = {
     "openai": "an analyst that asks a language model",
     "plots": "backtest --plot",
     "postgres": "stores in PostgreSQL",
+    "ray": "experiments on a cluster: --runner ray",
     "telemetry": "traces of what the server does",
     "tokens": "exact counts of tokens",
+    "tune": "mnemic tune: policies proposed from past decisions",
 }
 """What an extra provides. Others (``all``, ``dev``) are lists of these, or for development."""
 

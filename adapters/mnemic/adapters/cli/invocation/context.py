@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from attrs import asdict, field, frozen
 from cyclopts import Parameter, Token
@@ -248,6 +248,10 @@ Run = Annotated[Invocation, Parameter(parse=False)]
 """The parameter through which a command receives the invocation; not a command-line option."""
 Flag = Annotated[bool, Parameter(negative=())]
 """A boolean option without a --no-… counterpart."""
+
+
+RunnerOption = Literal["auto", "inprocess", "processes", "ray"]
+"""Where recalls are answered again."""
 
 
 def _version(_: object, tokens: Sequence[Token]) -> int:

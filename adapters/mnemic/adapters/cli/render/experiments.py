@@ -1,4 +1,4 @@
-"""Results of ``what-if`` and ``backtest`` as tables and lines for a terminal."""
+"""Results of ``what-if``, ``backtest`` and ``tune`` as tables and lines for a terminal."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Gap,
         Move,
         PolicyScore,
+        Tuning,
         WhatIf,
     )
 
@@ -76,6 +77,31 @@ def tested(result: Backtest) -> Iterator[RenderableType]:
     yield drawn
     for caveat in result.caveats:
         yield Text(f"· {plain(caveat)}", style="dim")
+
+
+def tuned(result: Tuning, adopting: str | None) -> Iterator[RenderableType]:
+    """Draw a proposed policy with what supports it.
+
+    Args:
+        result: The result of a search.
+        adopting: The command that adopts the policy; None: it is not recommended.
+    """
+    yield Text(plain(result.summary))
+    if result.changes:
+        drawn = table("number", "in force", "proposed", right=("in force", "proposed"))
+        for change in result.changes:
+            drawn.add_row(change.name, f"{change.before:g}", f"{change.after:g}")
+        yield drawn
+    if result.gap is not None and result.fitted is not None:
+        yield Text(
+            f"later recalls: {result.gap.summary} useful blocks per answer, {result.later} recalls "
+            f"in {result.sessions} sessions, effective sample {result.effective:.0f}\n"
+            f"earlier recalls, which it was chosen by: {result.fitted.summary}, {result.earlier}"
+        )
+    for caveat in result.caveats:
+        yield Text(f"· {plain(caveat)}", style="dim")
+    if adopting is not None:
+        yield Text.assemble("To adopt it: ", (plain(adopting), "bold"))
 
 
 def _row(score: PolicyScore, objective: str, *, best: bool) -> Iterator[RenderableType]:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import Event
-from mnemic.kernel.ports import CommandRow
+from mnemic.kernel.ports import CommandRow, StartRunner
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.values import Value
 from mnemic.projections.view import View
 
 Progress = Callable[[int, int], None]
 """Called with the number of units done and the total."""
+RunnerChoice: TypeAlias = str | StartRunner | None
+"""Where tasks are done: ``inprocess``, ``processes``, ``ray``, ``auto``, or a host's own; None: in
+this process."""
 
 AFTER_ERASURE = ("erase", "erase_space", "end_session")
 """Operations that an erased space still accepts: repeated erasure, and ending a session."""

@@ -1,13 +1,14 @@
-"""Operations on past decisions and their outcomes: what_if, backtest and calibrate."""
+"""Operations on past decisions and their outcomes: what_if, backtest, tune and calibrate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from mnemic.adapters.inprocess.engine.commands import Command, Progress
+from mnemic.adapters.inprocess.engine.commands import Command, Progress, RunnerChoice
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.time_points import HORIZON_HOURS
@@ -24,9 +25,10 @@ from mnemic.projections.view import View
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess.replay.calibration import Fit
     from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
-    from mnemic.kernel.results import CalibrateResult, WhatIf
+    from mnemic.kernel.results import CalibrateResult, Tuning, WhatIf
 
 POLICIES_MAX = 100
+EVALUATIONS_MAX = 10_000
 DIGITS = 6
 """Decimal digits of a reported loss."""
 POLICIES = (
@@ -85,7 +87,7 @@ class ExperimentOperations(Host):
         )
         return what_if_engine.what_if(self._open(), self._models, decision_id, supposed)
 
-    @operation("POST ./backtest", "Decisions")
+    @operation("POST ./backtest", "Decisions", local={"runner", "rows"})
     def backtest(
         self,
         policies: Mapping[str, Policy] | Sequence[Policy] | Policy,
@@ -96,6 +98,8 @@ class ExperimentOperations(Host):
         horizon_hours: float = HORIZON_HOURS,
         seed: int = 0,
         progress: Progress | None = None,
+        runner: RunnerChoice = None,
+        rows: str | Path | None = None,
     ) -> PlottedBacktest:
         """Answer past decisions again under other policies, and score all by later outcomes.
 
@@ -117,13 +121,21 @@ class ExperimentOperations(Host):
             horizon_hours: How long after a decision outcomes and labels count, in active hours.
             seed: Seed of the resampling; the same seed gives the same intervals.
             progress: Called with the number of decisions done and the total.
+            runner: Where decisions are answered: ``inprocess`` (the default), ``processes``: on all
+                processors of this machine, ``ray``: on a cluster, ``auto``: on processes where
+                that pays; or a host's own ``StartRunner``. The result is the same.
+            rows: A file in which answers are kept, so that a run that was stopped goes on when it
+                is repeated; None: nothing is kept.
 
         Raises:
             PolicyRefused: One is not a policy, or two share a name.
             FieldRefused: An argument is invalid; the error names it.
+            Unavailable: The extra ``ray`` is missing, or workers ended again and again.
+            StoreFailed: The file of rows cannot be read or written.
         """
         from mnemic.adapters.inprocess.replay import backtest as backtest_engine
         from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, tally
+        from mnemic.adapters.runners.kept_rows import KeptRows
 
         named = policies_by_name(policies)
         from_us = _hours("from_", 0.0 if from_ is None else from_)
@@ -135,8 +147,7 @@ class ExperimentOperations(Host):
                 f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}",
                 field="objective",
             )
-        if type(seed) is not int:
-            raise FieldRefused(f"seed must be a whole number, got {seed!r}", field="seed")
+        _check_seed(seed)
         plan = backtest_engine.Plan(
             names=tuple(named),
             policies=tuple(named.values()),
@@ -146,7 +157,84 @@ class ExperimentOperations(Host):
             horizon_us=_hours("horizon_hours", horizon_hours),
             seed=seed,
         )
-        return tally(backtest_engine.run(self._open(), self._models, plan, progress), plan)
+        with KeptRows(rows) as kept:
+            trial = backtest_engine.run(
+                self._open(), self._models, plan, progress, runner=runner, rows=kept
+            )
+        return tally(trial, plan)
+
+    @operation("POST ./tune", "Decisions", local={"runner", "rows"})
+    def tune(
+        self,
+        *,
+        frame: str | None = None,
+        parameters: Sequence[str] = ("weights", "rates", "top_k"),
+        place_cost: float = 0.1,
+        horizon_hours: float = HORIZON_HOURS,
+        evaluations: int = 300,
+        seed: int = 0,
+        progress: Progress | None = None,
+        runner: RunnerChoice = None,
+        rows: str | Path | None = None,
+    ) -> Tuning:
+        """Propose a policy from past decisions and their outcomes, judged by later ones.
+
+        A seeded search varies one frame of the policy in force and compares candidates by the
+        earlier decisions, corrected for the probability with which each block was shown. The best
+        one is judged by the later decisions, which the search has not seen: the result says by how
+        much it is better, with an interval, and ``verdict`` whether that may be chance. Nothing is
+        adopted: ``adopt_policy`` does that.
+
+        Args:
+            frame: The frame to tune; None: the default frame of the policy in force.
+            parameters: What may change: ``weights`` (of the frame's signals), ``rates`` (by which
+                memories fade) and ``top_k``.
+            place_cost: What a place in an answer has to be worth, in useful blocks: a block that is
+                useful less often is better left out. Range: [0, 1].
+            horizon_hours: How long after a decision outcomes and labels count, in active hours.
+            evaluations: How many candidates are tried, 10,000 at most.
+            seed: Seed of the search and of the intervals; the same seed gives the same result.
+            progress: Called with the number of candidates tried and the total.
+            runner: Where decisions are answered, see ``backtest``.
+            rows: A file in which answers are kept, see ``backtest``.
+
+        Raises:
+            TooFewOutcomes: There are too few judged decisions or sessions, or all outcomes are
+                equal.
+            FieldRefused: An argument is invalid, or no decision used the frame.
+            FrameUnknown: The policy in force has no such frame.
+            Unavailable: The extra ``tune`` is missing; or see ``backtest``.
+            StoreFailed: The file of rows cannot be read or written.
+        """
+        from mnemic.adapters.inprocess.replay import tuning
+        from mnemic.adapters.inprocess.replay.policy_search import checked_parameters
+        from mnemic.adapters.runners.kept_rows import KeptRows
+
+        space = self._open()
+        _check_seed(seed)
+        if type(evaluations) is not int or not 1 <= evaluations <= EVALUATIONS_MAX:
+            raise FieldRefused(
+                f"evaluations must be a whole number from 1 to {EVALUATIONS_MAX}, "
+                f"got {evaluations!r}",
+                field="evaluations",
+            )
+        is_number = isinstance(place_cost, int | float) and not isinstance(place_cost, bool)
+        if not is_number or not 0.0 <= place_cost <= 1.0:
+            raise FieldRefused(
+                f"place_cost must be from 0 to 1, got {place_cost!r}", field="place_cost"
+            )
+        plan = tuning.Plan(
+            frame=space.view().policy.frame(frame).name,
+            parameters=checked_parameters(parameters),
+            place_cost=place_cost,
+            horizon_us=_hours("horizon_hours", horizon_hours),
+            evaluations=evaluations,
+            seed=seed,
+        )
+        with KeptRows(rows) as kept:
+            return tuning.tune(
+                space, self._models, plan, progress=progress, runner=runner, rows=kept
+            )
 
     @operation("POST ./calibrate", "Upkeep", "admin", same_twice=True)
     def calibrate(self, *, command_id: str | None = None) -> CalibrateResult:
@@ -234,6 +322,12 @@ def policies_by_name(policies: object) -> dict[str, Policy]:
             )
         found[name] = policy
     return found
+
+
+def _check_seed(seed: object) -> None:
+    """Refuse a seed that is not a whole number."""
+    if type(seed) is not int:
+        raise FieldRefused(f"seed must be a whole number, got {seed!r}", field="seed")
 
 
 def _hours(field: str, hours: object) -> int:

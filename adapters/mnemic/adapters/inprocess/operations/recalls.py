@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
-from mnemic.adapters.inprocess.engine.commands import Command, Progress
+from mnemic.adapters.inprocess.engine.commands import Command, Progress, RunnerChoice
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
@@ -271,7 +271,7 @@ class RecallOperations(Host):
 
         return replaying.replay(self._open(), self._models, decision_id)
 
-    @operation("POST ./decisions/replay", "Decisions")
+    @operation("POST ./decisions/replay", "Decisions", local={"runner"})
     def replay_all(
         self,
         *,
@@ -279,6 +279,7 @@ class RecallOperations(Host):
         upto: int | None = None,
         without: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        runner: RunnerChoice = None,
     ) -> ReplaySummary:
         """Compute every past decision again from the state it read, and count the outcomes.
 
@@ -291,22 +292,24 @@ class RecallOperations(Host):
                 ``what_if``. Decisions that come out otherwise, with other blocks or in another
                 order, count as differing.
             progress: Called with the number of decisions done and the total.
+            runner: Where they are computed, see ``backtest``.
 
         Raises:
             FieldRefused: A version is not a whole number, or the selector cannot be read.
             BlockNotFound: A block to leave out was never learned.
             LogCorrupt: At the first decision that cannot be read.
         """
-        from mnemic.adapters.inprocess.replay import replaying
+        from mnemic.adapters.inprocess.replay import replaying_all
         from mnemic.projections.descent.selection import Selection
 
-        return replaying.replay_all(
+        return replaying_all.replay_all(
             self._open(),
             self._models,
             after=after,
             upto=upto,
             without=None if without is None else Selection.parse(without),
             progress=progress,
+            runner=runner,
         )
 
 

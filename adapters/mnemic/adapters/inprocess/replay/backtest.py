@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
-from mnemic.adapters.inprocess.engine.commands import Progress
+from mnemic.adapters.inprocess.engine.commands import Progress, RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
-from mnemic.adapters.inprocess.replay.reevaluation import Decision, Rerun
-from mnemic.kernel.events import Answer, Recorded, Reverted
-from mnemic.kernel.model.identity import DecisionId, SessionId
+from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
+from mnemic.adapters.inprocess.replay.space_work import SpaceWork, chosen
+from mnemic.adapters.runners.kept_rows import KeptRows
+from mnemic.kernel.events import Recorded, Reverted
+from mnemic.kernel.model.identity import DecisionId, SessionId, decision_id
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.values import Value
@@ -31,7 +34,6 @@ from mnemic.projections.evaluation.relevance_judgments import (
     TakenBack,
     evidence,
 )
-from mnemic.projections.retrieval import packing
 from mnemic.projections.view import View
 
 FEEDBACK_TOPICS: Final = ("outcome-recorded.", "composition-labelled.")
@@ -95,8 +97,25 @@ class Trial:
     """By policy: running digest of all its answers."""
 
 
-def run(space: SessionHandle, models: Models, plan: Plan, progress: Progress | None) -> Trial:
-    """Answer every decision of the plan again, and measure all answers."""
+def run(
+    space: SessionHandle,
+    models: Models,
+    plan: Plan,
+    progress: Progress | None,
+    *,
+    runner: RunnerChoice = None,
+    rows: KeptRows | None = None,
+) -> Trial:
+    """Answer every decision of the plan again, and measure all answers.
+
+    Args:
+        space: The space.
+        models: The models of its host.
+        plan: What to compare.
+        progress: Called with the number of decisions done and the total.
+        runner: Where decisions are answered; None: in this process.
+        rows: Answers of earlier runs, to which those of this one are added.
+    """
     now = space.view()
     after, upto = _version_range(now, plan)
     asked = reevaluation.decision_versions(now, after=after, upto=upto)
@@ -104,32 +123,40 @@ def run(space: SessionHandle, models: Models, plan: Plan, progress: Progress | N
         judgment_evidence(space, now, asked, horizon_us=plan.horizon_us),
         horizon_us=plan.horizon_us,
     )
-    rows = 1 + len(plan.policies)
-    trial = Trial(shown=[[] for _ in range(rows)], digests=[hashlib.sha256() for _ in range(rows)])
-    drawn: list[Decision] = []
-    # Read lazily: all decisions at once would be very many small objects.
-    decisions = reevaluation.decisions(space, asked)
-    reruns = reevaluation.reruns(space, models, decisions, plan.policies)
-    for done, rerun in enumerate(reruns, start=1):
-        if rerun.obstacle is not None:
-            trial.left_out[rerun.obstacle] += 1
-        else:
-            answers: list[Answer | None] = [rerun.decision.event.answer, *rerun.answers]
-            trial.cases.append(_case(rerun, answers, judgments, trial))
-            explored = rerun.decision.event.explored
-            trial.explored += explored is not None
-            if explored is not None and explored.drawn:
-                drawn.append(rerun.decision)
-            elif explored is not None:
-                _collect_shown(rerun, answers, judgments, trial)
-        if progress is not None:
-            progress(done, len(asked))
-    # Decisions changed by a random draw are answered again without the draw.
-    silent = [evolve(each, event=evolve(each.event, explored=None)) for each in drawn]
-    again = reevaluation.reruns(space, models, silent, (None, *plan.policies))
-    for decision, rerun in zip(drawn, again, strict=True):
-        _collect_shown(evolve(rerun, decision=decision), rerun.answers, judgments, trial)
+    count = 1 + len(plan.policies)
+    trial = Trial(
+        shown=[[] for _ in range(count)], digests=[hashlib.sha256() for _ in range(count)]
+    )
+    work = SpaceWork.on(space, models, answered)
+    start = chosen(runner, work, answers=len(asked) * count)
+    done = 0
+    with start(work) as workers, nullcontext(KeptRows() if rows is None else rows) as kept:
+        answering = Answering(now, space, kept, workers)
+        for size, found in answering.answers(asked, plan.policies):
+            for place, facts in enumerate(found.recorded):
+                _add(trial, facts, [row[place] for row in found.policies], judgments)
+            done += size
+            if progress is not None:
+                progress(done, len(asked))
     return trial
+
+
+def _add(
+    trial: Trial,
+    facts: Mapping[str, Any],
+    answers: Sequence[Mapping[str, Any] | None],
+    judgments: RelevanceJudgments,
+) -> None:
+    """Add one decision to a trial."""
+    if facts["obstacle"] is not None:
+        trial.left_out[facts["obstacle"]] += 1
+        return
+    found = [facts, *(each for each in answers if each is not None)]
+    trial.cases.append(_case(facts, found, judgments, trial))
+    if "open" not in facts:
+        return
+    trial.explored += 1
+    _collect_shown(facts, [each.get("silent", each["blocks"]) for each in found], judgments, trial)
 
 
 def _version_range(now: View, plan: Plan) -> tuple[int, int]:
@@ -175,58 +202,54 @@ def _reverts(space: SessionHandle, now: View, *, after: int) -> Iterator[Recorde
 
 
 def _case(
-    rerun: Rerun, answers: Sequence[Answer | None], judgments: RelevanceJudgments, trial: Trial
+    facts: Mapping[str, Any],
+    found: Sequence[Mapping[str, Any]],
+    judgments: RelevanceJudgments,
+    trial: Trial,
 ) -> Case:
     """Measure every answer to one decision against the same judgments."""
-    recorded = rerun.decision.recorded
-    for digest, answer in zip(trial.digests, answers, strict=True):
-        result = "-" if answer is None else packing.digest_of(rerun.view, answer.rows)
-        digest.update(f"{rerun.decision.id} {result}\n".encode())
-    blocks = [_blocks(answer) for answer in answers]
-    pool = dict.fromkeys(block for row in blocks for block in row)
-    gains = judgments.gains(recorded.version, recorded.active_us, pool)
-    longest = max(map(len, blocks))
+    identifier = decision_id(facts["version"])
+    for digest, each in zip(trial.digests, found, strict=True):
+        digest.update(f"{identifier} {each['digest']}\n".encode())
+    pool = dict.fromkeys(block for each in found for block in each["blocks"] or ())
+    gains = judgments.gains(facts["version"], facts["active_us"], pool)
+    longest = max(len(each["blocks"] or ()) for each in found)
     measured = tuple(
         None
-        if answer is None
-        else measure([gains.get(block) for block in row], gains.values(), k=longest)
-        for answer, row in zip(answers, blocks, strict=True)
+        if each["blocks"] is None
+        else measure([gains.get(block) for block in each["blocks"]], gains.values(), k=longest)
+        for each in found
     )
-    apart = len(set(gains.values())) > 1
     return Case(
-        id=rerun.decision.id,
-        active_us=recorded.active_us,
-        session_id=recorded.session_id,
+        id=identifier,
+        active_us=facts["active_us"],
+        session_id=facts["session"],
         measured=measured,
-        tells_apart=apart,
+        tells_apart=len(set(gains.values())) > 1,
     )
-
-
-def _blocks(answer: Answer | None) -> list[int]:
-    return [] if answer is None else [row.block for row in answer.rows]
 
 
 def _collect_shown(
-    rerun: Rerun, silent: Sequence[Answer | None], judgments: RelevanceJudgments, trial: Trial
+    facts: Mapping[str, Any],
+    silent: Sequence[Sequence[int] | None],
+    judgments: RelevanceJudgments,
+    trial: Trial,
 ) -> None:
     """Collect the blocks that were shown and would be shown without exploration.
 
     Corrected estimates are computed from these.
 
     Args:
-        rerun: A decision with exploration.
+        facts: Of a decision with exploration.
         silent: By policy, its answers without the random draw.
         judgments: The judgments of blocks.
         trial: Receives each shown block's gain with its probability of being shown.
     """
-    recorded, event = rerun.decision.recorded, rerun.decision.event
-    frame = rerun.view.policy.frame(event.frame)
-    open_place = packing.contested(rerun.view, frame, event.answer)
-    gains = judgments.gains(recorded.version, recorded.active_us, _blocks(event.answer))
-    for terms, answer in zip(trial.shown, silent, strict=True):
-        would_show = set(_blocks(answer))
+    gains = judgments.gains(facts["version"], facts["active_us"], facts["blocks"])
+    for terms, blocks in zip(trial.shown, silent, strict=True):
+        would_show = set(blocks or ())
         terms.extend(
-            (gain, event.propensity if block == open_place else NANO)
+            (gain, facts["propensity"] if block == facts["open"] else NANO)
             for block, gain in gains.items()
             if block in would_show
         )

@@ -9,6 +9,8 @@ reads the vectors once for many questions; each view is derived from the previou
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import islice
@@ -20,7 +22,7 @@ from attrs import evolve, frozen
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.errors import FrameUnknown, RecipeRetired
-from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
+from mnemic.kernel.events import SIGNALS, Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
@@ -28,7 +30,13 @@ from mnemic.kernel.values import Value
 from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import packing, recorded_recalls
 from mnemic.projections.retrieval.abstention import Judgment
-from mnemic.projections.retrieval.ranking import rank
+from mnemic.projections.retrieval.ranking import (
+    Inquiry,
+    Ranking,
+    rank,
+    reweighted,
+    weighing_all,
+)
 from mnemic.projections.retrieval.request import inquiry, limits
 from mnemic.projections.view import Products, View
 
@@ -44,6 +52,8 @@ class Decision(Value):
 
     recorded: Recorded
     event: RecallRecorded
+    silent: bool = False
+    """Whether it is answered again without the random draw of exploration."""
 
     @property
     def id(self) -> DecisionId:
@@ -134,6 +144,7 @@ def reruns(
 
     The space has to be caught up. Decisions in the order of the log are the quickest.
     """
+    shared = _sharing(policies)
     with ThreadPoolExecutor(1, thread_name_prefix="mnemic-products") as ahead:
         for together, products in _multiplied_ahead(space, asked, ahead):
             for decision in together:
@@ -144,6 +155,7 @@ def reruns(
                     policies,
                     products=products.result(),
                     without=without,
+                    shared=shared,
                 )
                 yield found
 
@@ -176,6 +188,7 @@ def rerun(
     *,
     products: Products | None = None,
     without: Selection | None = None,
+    shared: Sequence[str | None] = (),
 ) -> Rerun:
     """Return one decision answered again under each of *policies*; None is its own.
 
@@ -186,6 +199,9 @@ def rerun(
         policies: The policies.
         products: Products of its question with the vectors, if already computed.
         without: Writes whose blocks are left out.
+        shared: For each policy, a key that it shares with those that differ from it in weights of
+            signals and limits of answers only; None: no other does. Such policies are answered
+            from one ranking.
     """
     event = decision.event
     view = recorded_recalls.view_of(space.state, event)
@@ -199,12 +215,17 @@ def rerun(
         return Rerun(decision=decision, view=view, answers=(), obstacle=obstacle)
     quick = view if products is None else view.multiplied(products)
     if gone == "lost" or recorded_recalls.erased_since(view):
-        own = _answer(quick, models, decision, None)
+        own = _answer(quick, models, evolve(decision, silent=False), None, known={})
         if own is None or own[0].rows != event.answer.rows:
             return Rerun(decision=decision, view=view, answers=(), obstacle=gone)
     rest = quick if without is None else without.without(quick)
     counted = rest is quick
-    found = [_answer(rest, models, decision, policy, counted=counted) for policy in policies]
+    known: dict[str, Ranking] = {}
+    keys = shared or (None,) * len(policies)
+    found = [
+        _answer(rest, models, decision, policy, counted=counted, known=known, key=key)
+        for policy, key in zip(policies, keys, strict=True)
+    ]
     return Rerun(
         decision=decision,
         view=view if counted else rest,
@@ -213,13 +234,43 @@ def rerun(
     )
 
 
+def _sharing(policies: Sequence[Policy | None]) -> list[str | None]:
+    """Return the argument *shared* of ``rerun`` for some policies."""
+    keys = [None if policy is None else _ranking_key(policy) for policy in policies]
+    counts = Counter(keys)
+    return [key if counts[key] > 1 else None for key in keys]
+
+
+def _ranking_key(policy: Policy) -> str:
+    """Return what of a policy decides which blocks are ranked, and all values but their scores."""
+    body = json.loads(policy.body)
+    for name in ("name", "top_k", "top_k_aggregate"):
+        body.pop(name, None)
+    for frame in body["frames"]:
+        for signal in SIGNALS:
+            frame.pop(signal, None)
+    return json.dumps(body, sort_keys=True)
+
+
 def _answer(
-    view: View, models: Models, decision: Decision, policy: Policy | None, *, counted: bool = True
+    view: View,
+    models: Models,
+    decision: Decision,
+    policy: Policy | None,
+    *,
+    counted: bool = True,
+    known: dict[str, Ranking],
+    key: str | None = None,
 ) -> tuple[Answer, Judgment] | None:
-    """Return an answer; if not *counted*, words are counted in the view and not as recorded."""
+    """Return an answer; if not *counted*, words are counted in the view and not as recorded.
+
+    Rankings that several policies share are looked up in *known*, and added to it.
+    """
     event = decision.event
     under = view if policy is None else view.under(policy)
     request = recorded_recalls.request_of(decision.recorded, event)
+    if decision.silent:
+        request = evolve(request, explored=None)
     if policy is not None:
         request = recorded_recalls.under_another(request)
     if not counted:
@@ -231,7 +282,17 @@ def _answer(
     except FrameUnknown:
         return None
     room = limits(request, asked.frame, models)
-    return packing.select(under, asked, rank(under, asked), room)
+    return packing.select(under, asked, _ranked(under, asked, known, key), room)
+
+
+def _ranked(view: View, asked: Inquiry, known: dict[str, Ranking], key: str | None) -> Ranking:
+    if key is None:
+        return rank(view, asked)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = rank(view, weighing_all(asked))
+    # Blocks that were ranked separately are merged by score.
+    return rank(view, asked) if found.apart is not None else reweighted(view, asked, found)
 
 
 def _multiplication(

@@ -1,33 +1,28 @@
-"""The operations ``replay`` and ``replay_all``: compute past decisions again and compare."""
+"""The operation ``replay``: computes a past decision again and compares."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from attrs import evolve
 
-from mnemic.adapters.inprocess.engine.commands import Progress
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.replay.reevaluation import (
     Decision,
     Rerun,
-    decision_versions,
     decisions,
     reruns,
 )
-from mnemic.kernel.errors import FieldRefused, FrameUnknown
+from mnemic.kernel.errors import FrameUnknown
 from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, RecallRecorded
-from mnemic.kernel.model.identity import BlockId, DecisionId, short
+from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.results import (
     NAMED_MAX,
     Difference,
     ReplayResult,
-    ReplaySummary,
-    SuspectCount,
     unit,
 )
 from mnemic.kernel.scoring import probability
@@ -41,10 +36,6 @@ from mnemic.projections.state.state import FOLD_VERSION
 from mnemic.projections.view import View
 
 DAMAGED = "the stored signals, scores and digest do not agree with each other: run verify()"
-CHANGED_MAX = 1000
-"""Differing decisions that are named."""
-REPORTED_MAX = 10
-"""Differing decisions that are reported block by block."""
 
 
 def replay(space: SessionHandle, models: Models, identifier: str) -> ReplayResult:
@@ -58,70 +49,13 @@ def replay(space: SessionHandle, models: Models, identifier: str) -> ReplayResul
     return _replayed(space, models, Decision(recorded=recorded, event=event))
 
 
-def replay_all(
-    space: SessionHandle,
-    models: Models,
-    *,
-    after: int | None = None,
-    upto: int | None = None,
-    without: Selection | None = None,
-    progress: Progress | None = None,
-) -> ReplaySummary:
-    """Compute every decision with version in (after, upto] again, and count the outcomes.
-
-    With *without*, each is answered as though the blocks of those writes were not in memory, and
-    differs if its answer has other blocks or another order.
-
-    Raises:
-        FieldRefused: A version is not a whole number.
-        BlockNotFound: A block to leave out was never learned.
-        LogCorrupt: At the first decision that cannot be read.
-    """
-    now = space.view()
-    if without is not None:
-        without.blocks(now)  # refuses unknown blocks
-    first = -1 if after is None else _version("after", after)
-    last = now.version if upto is None else _version("upto", upto)
-    versions = decision_versions(now, after=first, upto=last)
-    outcomes: Counter[str] = Counter()
-    suspects: Counter[str] = Counter()
-    reported: list[ReplayResult] = []
-    changed: list[DecisionId] = []
-    replayed = (
-        _outcomes(space, models, versions)
-        if without is None
-        else _left_out(space, models, versions, without)
-    )
-    for done, (outcome, found) in enumerate(replayed, start=1):
-        outcomes[outcome] += 1
-        if found is not None:
-            suspects[str(found.suspect)] += 1
-            changed += [found.decision_id][: CHANGED_MAX - len(changed)]
-            reported += [evolve(found, recall=None)][: REPORTED_MAX - len(reported)]
-        if progress is not None:
-            progress(done, len(versions))
-    return ReplaySummary(
-        decisions=outcomes.total(),
-        reproduced=outcomes["reproduced"],
-        differs=outcomes["differs"],
-        sealed=outcomes["sealed"],
-        lost=outcomes["lost"],
-        retired=outcomes["recipe-retired"],
-        first_version=versions[0] if versions else None,
-        last_version=versions[-1] if versions else None,
-        suspects=tuple(
-            SuspectCount(suspect=suspect, decisions=count)
-            for suspect, count in sorted(suspects.items(), key=lambda each: (-each[1], each[0]))
-        ),
-        differences=tuple(reported),
-        changed=tuple(changed),
-    )
-
-
-def _outcomes(
-    space: SessionHandle, models: Models, versions: Sequence[int]
+def outcomes(
+    space: SessionHandle, models: Models, versions: Sequence[int], without: Selection | None
 ) -> Iterator[tuple[str, ReplayResult | None]]:
     """Yield the outcome of each decision, and its replay where it differs from the record."""
+    if without is not None:
+        yield from _left_out(space, models, versions, without)
+        return
     for rerun in reruns(space, models, decisions(space, versions), (None,)):
         decision = rerun.decision
         if rerun.obstacle is not None:
@@ -365,9 +299,3 @@ def _id(view: View, number: int) -> BlockId:
     """Return the id of a block; a forged record may name one that never existed."""
     ids = view.state.catalogue.ids
     return ids[number] if 0 <= number < len(ids) else BlockId(f"no block {number}")
-
-
-def _version(name: str, given: object) -> int:
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise FieldRefused(f"{name} must be a version, got {given!r}", field=name)
-    return given

@@ -18,7 +18,7 @@ from mnemic.specs.contracts.interface.fixtures import (
     needs,
     version_of,
 )
-from mnemic.specs.contracts.interface.sample_requests import LESSONS, judged
+from mnemic.specs.contracts.interface.sample_requests import LESSONS, judged, tunable
 
 
 class Decisions(InterfaceFixture):
@@ -165,6 +165,24 @@ class Decisions(InterfaceFixture):
         assert (found["objective"], found["horizon_hours"], found["seed"]) == ("hit", 12.0, 7)
         assert (found["decisions"], found["judged"]) == (3, 3)
         assert found["caveats"]
+        assert version_of(memory) == before
+
+    @needs("tune", "outcome", "embedder")
+    def test_a_policy_is_proposed_and_not_adopted(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        tunable(memory, ids)
+        before = version_of(memory)
+        asked = {"parameters": ["weights"], "place_cost": 0.25, "evaluations": 12, "seed": 7}
+        found = plain(memory.tune(**asked))
+        assert found["verdict"] in {"better", "unclear", "nothing"}
+        assert (found["earlier"], found["later"], found["sessions"]) == (30, 20, 20)
+        assert (found["frame"], found["seed"], found["place_cost"]) == ("answer", 7, 0.25)
+        assert (found["before_id"], found["explored"]) == (DEFAULT.id, 0)
+        assert found["tried"] > 0
+        assert (found["policy"] is None) == (found["gap"] is None)
+        assert found["caveats"]
+        assert plain(memory.tune(**asked)) == found
         assert version_of(memory) == before
 
     @needs("calibrate", "outcome", "embedder")

@@ -166,6 +166,8 @@ REFUSED_CALLS: dict[str, tuple[str, str, Ask]] = {
         lambda m, _: m.backtest([DEFAULT], from_=2.0, to=1.0),
     ),
     "calibrate without outcomes": ("too-few-outcomes", "calibrate", lambda m, _: m.calibrate()),
+    "tune without decisions": ("too-few-outcomes", "tune", lambda m, _: m.tune()),
+    "tune an unknown frame": ("frame-unknown", "tune", lambda m, _: m.tune(frame="dreams")),
     "recall with an impossible probability": (
         "field-refused",
         "recall recall.min_probability",

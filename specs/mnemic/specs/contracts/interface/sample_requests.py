@@ -108,6 +108,14 @@ def judged(memory: Any, _: Mapping[str, str]) -> dict[str, str]:
     return {}
 
 
+def tunable(memory: Any, _: Mapping[str, str]) -> bool:
+    """Recall often, and judge the answers: as few as a policy search takes."""
+    for turn in range(50):
+        recalled = plain(memory.recall(LESSONS["gate"], top_k=1 + turn % 2))
+        memory.outcome(decision_id=recalled["decision_id"], signal=float(turn % 3 == 0))
+    return True
+
+
 def learned(memory: Any, _: Mapping[str, str]) -> dict[str, str]:
     """Learn one more lesson, which stays in the inbox."""
     return {"lamp": plain(memory.learn("the lamp is new", created_at=LONG_AGO))["block_id"]}
@@ -163,6 +171,7 @@ LONG: dict[str, Ask] = {
     "verify": lambda m, _, **own: m.verify(**own),
     "replay_all": lambda m, _, **own: m.replay_all(**own),
     "backtest": lambda m, _, **own: m.backtest([DEFAULT], **own),
+    "tune": lambda m, its, **own: tunable(m, its) and m.tune(evaluations=4, **own),
     "verify_receipt": lambda m, its, **own: m.verify_receipt(
         plain(m.receipt(its["decision"])), **own
     ),
