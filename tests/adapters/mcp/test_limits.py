@@ -80,7 +80,7 @@ def test_a_call_refused_under_overload_gets_a_retry_delay(tmp_path: Path, era: s
             tasks.start_soon(one.call_tool, "mnemic_upkeep", CONSOLIDATE)
             await gate.wait_until_reached()
             assert (await refused(two))["code"] == "overloaded"
-            assert len((await two.list_tools()).tools) == 19
+            assert len((await two.list_tools()).tools) == 23
             newcomer = await http.post(server.url, json=INITIALIZE)
             cancelling = await http.post(server.url, json=CANCEL)
             assert (newcomer.status_code, newcomer.headers["retry-after"]) == (503, "7")
