@@ -15,6 +15,7 @@ from tests.specs.spies import Notes, Said, Spy, sayable
 OF_THE_HOST = "how an interface is opened and closed is specific to it; see Setting"
 PARTS = "an object of the host process, which other interfaces cannot be given"
 FILTERS = "the filters of blocks"
+PLACE = "where a host runs it, and keeps its rows"
 UNSAID: dict[str, str] = {
     "open": OF_THE_HOST,
     "close": OF_THE_HOST,
@@ -23,6 +24,9 @@ UNSAID: dict[str, str] = {
     "import_space.keys": PARTS,
     **dict.fromkeys(
         ("to_csv.conditions", "to_jsonl.conditions", "to_markdown.conditions"), FILTERS
+    ),
+    **dict.fromkeys(
+        ("backtest.rows", "backtest.runner", "replay_all.runner", "tune.rows", "tune.runner"), PLACE
     ),
 }
 """Operations and arguments that no contract test calls, with the reason."""

@@ -144,6 +144,8 @@ WALK: tuple[Step, ...] = (
     step("re_extract", extractor="none", space="again"),
     step("adopt_extraction", space="again"),
     step("verify"),
+    step("forget_many", where={"tags": ["nobody"]}),
+    step("erase_many", where={"tags": ["nobody"]}),
     step("erase", block_ids=["{doomed}"]),
     step("erase_space", confirm="notes"),
 )

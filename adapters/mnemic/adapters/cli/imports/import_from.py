@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from attrs import evolve
@@ -108,13 +109,34 @@ def _mapping(given: tuple[str, ...]) -> dict[str, str]:
     return {name: column for name, _, column in pairs}
 
 
-def _memory(run: Run, clock: Clock, *, dry_run: bool) -> AbstractContextManager[SyncMemory]:
+@contextmanager
+def _memory(run: Run, clock: Clock, *, dry_run: bool) -> Generator[SyncMemory]:
+    """Open the memory that is imported into; for a dry run a temporary one.
+
+    An append waits for no disk: what a power cut takes is imported by the next run.
+    """
     from mnemic.adapters.cli.invocation.opening import opened
     from mnemic.adapters.inprocess import SyncMemory
 
-    if dry_run:
-        return SyncMemory.open(":memory:", clock=clock)
-    return opened(run, making=True, read_only=False, asking=False, warn=None, clock=clock)
+    if dry_run:  # on the disk too: a source may be larger than the memory of this machine
+        with (
+            TemporaryDirectory(prefix="mnemic-import-") as folder,
+            SyncMemory.open(
+                Path(folder) / "memory.db", clock=clock, synchronous="normal", checkpoints=False
+            ) as memory,
+        ):
+            yield memory
+        return
+    with opened(
+        run,
+        making=True,
+        read_only=False,
+        asking=False,
+        warn=None,
+        clock=clock,
+        synchronous="normal",
+    ) as memory:
+        yield memory
 
 
 def _drawn(report: ImportReport, mapped: str, *, dry_run: bool) -> Iterator[Text]:

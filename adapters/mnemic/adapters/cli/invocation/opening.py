@@ -14,7 +14,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.sync import EARLY_ALERT, LOST_ALERT
 from mnemic.adapters.stores.addresses import IN_MEMORY, is_file, told
 from mnemic.adapters.stores.logs.chain import check_end
-from mnemic.adapters.stores.opening import open_store
+from mnemic.adapters.stores.opening import Synchronous, open_store
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import (
     FieldRefused,
@@ -49,6 +49,7 @@ def opened(
     warn: Callable[[str], None] | None,
     clock: Clock | None = None,
     extractor: Extractor | None = None,
+    synchronous: Synchronous = "full",
 ) -> Generator[SyncMemory]:
     """Open the memory of a command, for a ``with`` block.
 
@@ -60,6 +61,7 @@ def opened(
         warn: Called with a warning about such damage or such a session; None: no warning.
         clock: The wall clock; None: the system's.
         extractor: The extractor of messages; None: there is none but those that need no model.
+        synchronous: ``normal`` waits for no disk; a power cut may take the last commands.
 
     Raises:
         StoreFailed: There is no such file, no such server, or no store on it.
@@ -80,7 +82,7 @@ def opened(
     wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
     if not (making or read_only or is_file(run.path)):
         open_store(run.path, read_only=True).close()  # fails if there is none, and creates nothing
-    store = open_store(run.path, read_only=read_only, keys=run.keys)
+    store = open_store(run.path, synchronous=synchronous, read_only=read_only, keys=run.keys)
     try:
         if not making:
             _check_space(run, store)

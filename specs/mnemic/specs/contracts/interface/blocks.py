@@ -281,6 +281,19 @@ class Blocks(InterfaceFixture):
             assert plain(moment.block(ids["tea"]))["content"] is None
         assert plain(memory.verify())["sound"]
 
+    @needs("forget_many", "erase_many")
+    def test_what_a_filter_finds_is_shown_before_it_is_removed(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        where, before = {"category": "knowledge"}, version_of(memory)
+        for remove in (memory.forget_many, memory.erase_many):
+            shown = plain(remove(where, dry_run=True))
+            assert shown["dry_run"]
+            assert ids["tea"] in shown["block_ids"]
+            assert version_of(memory) == before
+        done = plain(memory.erase_many(where))
+        assert (done["block_ids"], done["dry_run"]) == (shown["block_ids"], False)
+
     @needs("blocks")
     def test_blocks_are_listed_in_pages(self, memory: Interface, ids: Mapping[str, str]) -> None:
         first = plain(memory.blocks(limit=2))

@@ -173,7 +173,14 @@ class Decisions(InterfaceFixture):
     ) -> None:
         tunable(memory, ids)
         before = version_of(memory)
-        asked = {"parameters": ["weights"], "place_cost": 0.25, "evaluations": 12, "seed": 7}
+        asked = {
+            "frame": "answer",
+            "parameters": ["weights"],
+            "horizon_hours": 24.0,
+            "place_cost": 0.25,
+            "evaluations": 12,
+            "seed": 7,
+        }
         found = plain(memory.tune(**asked))
         assert found["verdict"] in {"better", "unclear", "nothing"}
         assert (found["earlier"], found["later"], found["sessions"]) == (30, 20, 20)
