@@ -130,3 +130,20 @@ def test_a_store_without_a_cluster_is_not_changed(address: str) -> None:
 def test_what_is_not_there_has_no_leader(address: str) -> None:
     with closing(Host(address, "one")) as one, pytest.raises(SpaceNotFound):
         one.part.leader("nothing")
+
+
+def test_a_host_that_stops_in_the_middle_of_a_command_does_not_hold_up_the_next(
+    address: str,
+) -> None:
+    """The database keeps the write lock of a stopped process for as long as it is stopped."""
+    with ExitStack() as stack:
+        one = stack.enter_context(closing(Host(address, "one", LEASE_S)))
+        one.memory.learn("Ines leads it.")
+        one.freeze()
+        stack.enter_context(one.store.log("default").write_lock())
+        time.sleep(1.2 * LEASE_S)
+        two = stack.enter_context(closing(Host(address, "two")))
+        writer = threading.Thread(target=two.memory.learn, args=("Jonas leads it.",), daemon=True)
+        writer.start()
+        writer.join(timeout=5)
+        assert not writer.is_alive()

@@ -194,15 +194,21 @@ class PostgresLog(RecordedLog):
         self._store = store
         self._write_locks = WriteLock(
             store.recorder.datastore,
-            key=opening.lock_key(store.address.schema, str(number)),
+            key=self._lock_key(),
             channel=store.channel,
         )
 
     @contextmanager
     def write_lock(self) -> Generator[None]:
-        """Hold the write lock, fairly among processes. Not re-entrant."""
+        """Hold the write lock, fairly among processes. Not re-entrant.
+
+        Each epoch has a lock of its own: a session of a host that has stopped may keep that of an
+        earlier one for as long as it is stopped.
+        """
         self._store.require_writable()
-        with named(self._store.address), self._write_locks.write_lock():
+        epoch = self._epoch()
+        key = None if epoch is None else self._lock_key(str(epoch))
+        with named(self._store.address), self._write_locks.write_lock(key):
             yield
         if not self._store.is_vacuumed:  # outside the lock: it takes time
             self._store.vacuum()
@@ -267,15 +273,26 @@ class PostgresLog(RecordedLog):
         return head
 
     def _insert(self, entry: Entry) -> None:
-        leads = None if is_hidden(self.name) else self._store.leads
-        epoch = None if leads is None else leads.epoch_of(self.name)
+        epoch = self._epoch()
         try:
             with self._named():
                 self._store.recorder.insert_entry(self._number, entry, epoch)
         except LedElsewhere:
-            if leads is not None:
-                leads.forget(self.name)
+            if self._store.leads is not None:
+                self._store.leads.forget(self.name)
             raise
+
+    def _epoch(self) -> int | None:
+        """Return the epoch in which this process may write; None: any.
+
+        Raises:
+            LedElsewhere: Another host leads the space.
+        """
+        leads = None if is_hidden(self.name) else self._store.leads
+        return None if leads is None else leads.epoch_of(self.name)
+
+    def _lock_key(self, *names: str) -> int:
+        return opening.lock_key(self._store.address.schema, str(self._number), *names)
 
     def _named(self) -> AbstractContextManager[None]:
         return named(self._store.address)
