@@ -26,7 +26,8 @@ from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
-from mnemic.adapters.stores.leaders import MovedAway
+from mnemic.adapters.stores.addresses import parsed
+from mnemic.adapters.stores.leaders import MovedAway, moved_away
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound
 from mnemic.kernel.ports import Store
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
+MOVES_MAX = 4
+"""How often one request follows a space that is moved meanwhile."""
 PROBE_BYTES = 4096
 """A page of a disk."""
 
@@ -132,8 +135,6 @@ class Spaces:
         """This host of a cluster, while the spaces are open; None: there is no cluster."""
         self.readers: Spaces = self
         """The spaces that answer reads of what another host leads."""
-        self._is_followed = False
-        """Whether these are spaces that were moved away from others, which follow no further."""
         self._elsewhere: dict[str, Spaces] = {}
         """Spaces of other databases, by address."""
         self._moved: dict[str, str] = {}
@@ -148,6 +149,7 @@ class Spaces:
         self._slots: dict[str, _Slot] = {}
         self._requests = 0
         self._making = anyio.Lock()
+        self._following = anyio.Lock()
         self._reserved: set[str] = set()
         """Names of spaces that are being imported, and are invisible until they are complete."""
 
@@ -266,7 +268,7 @@ class Spaces:
         """
         name = checked_name("space", space)
         store = self._open_store()
-        is_there = name in await to_thread.run_sync(store.spaces)
+        is_there = name in await self.names()
         self._check_not_reserved(name)
         if is_there or name in self._slots:
             raise SpaceExists(f"there is a space {name!r} already", space=name)
@@ -290,50 +292,61 @@ class Spaces:
             Closed: The host is closed.
             LogCorrupt, StoreFailed, EmbedderMismatch: It cannot be opened.
         """
-        home = self.home_of(space)
-        if home is not self:
-            return await home.hold(space)
-        try:
-            return await self._hold(space, making=False)
-        except MovedAway as moved:
-            return await (await self.follow(space, moved)).hold(space)
+        for _ in range(MOVES_MAX):
+            home = self.home_of(space)
+            try:
+                return await home._hold(space, making=False)  # noqa: SLF001 - of this class
+            except MovedAway as moved:
+                await self.follow(space, moved, home)
+        raise moved_away(space, "")
 
     def home_of(self, space: str) -> Spaces:
         """Return the spaces of the database that holds *space*, as far as it was noticed."""
         address = self._moved.get(space)
         return self if address is None else self._elsewhere[address]
 
-    def return_home(self, space: str) -> None:
-        """Look for *space* here again: it is not any more where it was moved to."""
-        self._moved.pop(space, None)
+    def is_at(self, home: Spaces, space: str) -> bool:
+        """Return whether *space* is still in the database of *home*, as far as it was noticed."""
+        is_left = home.cluster is not None and home.cluster.has_moved(space)
+        return self.home_of(space) is home and not is_left
 
-    async def follow(self, space: str, moved: MovedAway) -> Spaces:
-        """Return the spaces of the database that *space* was moved to.
+    async def follow(self, space: str, moved: MovedAway, home: Spaces) -> None:
+        """Have ``home_of`` name the database that *space* was moved to.
+
+        Args:
+            space: Its name.
+            moved: What was said of it in the database of *home*.
+            home: Where it was looked for: here, or where it was moved to before.
 
         Raises:
-            MovedAway: This is no host of a cluster, or the space is being moved once more.
+            MovedAway: This is no host of a cluster.
             StoreFailed, StoreBusy, NotAStore: That database does not answer.
         """
-        if self._cluster_settings is None or self._is_followed:
+        if self._cluster_settings is None or self.cluster is None:
             raise moved
-        if moved.address not in self._elsewhere:
-            settings = evolve(self._cluster_settings, read_from=None)
-            other = Spaces(
-                moved.address,
-                open_max=self._open_max,
-                keys=self._keys,
-                cluster=settings,
-                **self._opening,
-            )
-            other._is_followed = True
-            self._elsewhere[moved.address] = await other.__aenter__()
+        home._leave(space)
+        if home.cluster is not None:
+            home.cluster.forget(space)
+        if home is not self and parsed(moved.address) == self.cluster.address:
+            self._moved.pop(space, None)
+            return
+        async with self._following:  # a database is opened once
+            if moved.address not in self._elsewhere:
+                other = Spaces(
+                    moved.address,
+                    open_max=self._open_max,
+                    keys=self._keys,
+                    cluster=evolve(self._cluster_settings, read_from=None, is_home=False),
+                    **self._opening,
+                )
+                self._elsewhere[moved.address] = await other.__aenter__()
         self._moved[space] = moved.address
-        if self.cluster is not None:
-            self.cluster.forget(space)
+
+    def _leave(self, space: str) -> None:
+        """Have a space that was moved away closed when its last caller has left it."""
         slot = self._slots.pop(space, None)
         if slot is not None:
             self._left.append(slot)
-        return self._elsewhere[moved.address]
 
     @asynccontextmanager
     async def session_handle(
@@ -393,6 +406,9 @@ class Spaces:
         self._open_store()
         if space in self._reserved:
             raise _missing(space)
+        if space in self._slots and not self.is_at(self, space):
+            assert self.cluster is not None  # noqa: S101 - it has noticed the move
+            await to_thread.run_sync(self.cluster.check_not_moved, space)
         self._requests += 1
         slot = self._slots.setdefault(space, _Slot())
         slot.used, slot.callers = self._requests, slot.callers + 1
@@ -425,8 +441,9 @@ class Spaces:
             async with slot.lock:
                 if not slot.callers:
                     await _close(slot)
-        for slot in [each for each in self._left if not each.callers]:
-            self._left.remove(slot)
+        idle = [each for each in self._left if not each.callers]
+        self._left = [each for each in self._left if each.callers]
+        for slot in idle:
             await _close(slot)
         self._slots = {
             name: slot

@@ -116,7 +116,13 @@ def serve(
     count = _processors() if workers == "auto" else workers
     check_count(count)
     server.check_reach(keyring, settings)
-    part = _part(cluster, elsewhere=elsewhere, read_from=read_from, lease_s=lease)
+    part = _part(
+        cluster,
+        elsewhere=elsewhere,
+        read_from=read_from,
+        lease_s=lease,
+        is_shared=count > 1,
+    )
     if not make:
         check_meant(run.path)
     log = partial(log_to_stderr, quiet=quiet, several=count > 1)
@@ -134,15 +140,21 @@ def serve(
             field="read_only",
         )
     spaces = spaces_of(run, read_only=read_only, cluster=part)
-    server.run(
-        spaces,
-        keyring,
-        settings,
-        announce=lambda url: _announce(run, url, keyring),
-        observing=partial(tracing, asked=telemetry),
-        prepare=log,
-        workers=count,
-    )
+    try:
+        server.run(
+            spaces,
+            keyring,
+            settings,
+            announce=lambda url: _announce(run, url, keyring),
+            observing=partial(tracing, asked=telemetry),
+            prepare=log,
+            workers=count,
+        )
+    finally:
+        if part is not None and part.is_shared:
+            from mnemic.adapters.cluster.host import give_up
+
+            give_up(str(run.path), part)
     return Exit.OK
 
 
@@ -175,6 +187,7 @@ def _part(
     elsewhere: Literal["forward", "redirect"],
     read_from: str | None,
     lease_s: float,
+    is_shared: bool,
 ) -> ClusterSettings | None:
     """Return how this host takes part in a cluster; None: it does not.
 
@@ -192,6 +205,7 @@ def _part(
         id=f"{url}#{uuid4().hex[:8]}",
         url=server_at(url, token="").address,
         lease_s=lease_s,
+        is_shared=is_shared,
         elsewhere=elsewhere,
         read_from=read_from,
     )

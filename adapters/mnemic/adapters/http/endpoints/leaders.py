@@ -15,12 +15,15 @@ from anyio import to_thread
 from attrs import evolve
 
 from mnemic.adapters.hosting import Hold, Spaces
+from mnemic.adapters.hosting.spaces import MOVES_MAX
 from mnemic.adapters.http.endpoints.prepared_call import PreparedCall
+from mnemic.adapters.http.messages.requests import STREAM
 from mnemic.adapters.http.messages.responses import Answer
 from mnemic.adapters.http.messages.streamed_responses import Pieces
 from mnemic.adapters.inprocess.operations.answer_version import version_of
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
+from mnemic.adapters.remote.transport_errors import Overdue
 from mnemic.adapters.stores.leaders import Leader, MovedAway, elsewhere, moved_away
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SpaceNotFound
 
@@ -32,7 +35,7 @@ FORWARDED: Final = "Mnemic-Forwarded"
 """Marks a request that a host has passed on, which is not passed on again."""
 PASSED_ON: Final = frozenset(
     b"accept authorization content-type idempotency-key if-match if-none-match "
-    b"mnemic-min-version mnemic-session x-request-id".split()
+    b"mnemic-min-version mnemic-session traceparent tracestate x-request-id".split()
 )
 """Headers that the leader gets."""
 KEPT: Final = frozenset(
@@ -40,8 +43,6 @@ KEPT: Final = frozenset(
     "vary www-authenticate".split()
 )
 """Headers of its answer that the client gets."""
-MOVES_MAX: Final = 4
-"""How often one request follows a space that is moved meanwhile."""
 POLL_S: Final = 0.02
 CONNECT_S: Final = 2.0
 """A leader that takes longer to accept a connection counts as gone."""
@@ -60,11 +61,12 @@ class Forwarding:
 
     async def answer(
         self, prepared: PreparedCall, scope: Any, leader: Leader, *, timeout_s: float
-    ) -> Pieces:
+    ) -> Answer | Pieces:
         """Return what the leader answers to a request.
 
         Raises:
-            LedElsewhere: It cannot be reached, or hung up.
+            LedElsewhere: It cannot be reached.
+            Overdue: It does not answer in time, or hung up: a command may have been done.
         """
         import httpx
 
@@ -80,8 +82,17 @@ class Forwarding:
         )
         try:
             response = await self._client.send(request, stream=True)
-        except httpx.RequestError as error:
+            headers = {name: value for name, value in response.headers.items() if name in KEPT}
+            if not headers.get("content-type", "").startswith(STREAM):
+                body = await response.aread()
+                headers.pop("content-length", None)
+                return Answer(status=response.status_code, headers=headers, body=body)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise elsewhere(prepared.space, leader) from error
+        except httpx.RequestError as error:
+            raise Overdue(
+                f"the host that leads {prepared.space!r} gave no answer", url=leader.url
+            ) from error
 
         async def pieces() -> AsyncGenerator[bytes]:
             try:
@@ -90,7 +101,6 @@ class Forwarding:
             finally:
                 await response.aclose()
 
-        headers = {name: value for name, value in response.headers.items() if name in KEPT}
         return Pieces(status=response.status_code, headers=headers, pieces=pieces)
 
 
@@ -100,7 +110,7 @@ async def answer(
     scope: Any,
     *,
     run: Callable[[PreparedCall, Hold], Awaitable[Answer | Pieces]],
-    forward: Callable[[PreparedCall, Any, Leader], Awaitable[Pieces]],
+    forward: Callable[[PreparedCall, Any, Leader], Awaitable[Answer | Pieces]],
 ) -> Answer | Pieces:
     """Return the response to a request, of this host or of another.
 
@@ -114,6 +124,7 @@ async def answer(
     Raises:
         SpaceNotFound: There is no such space.
         LedElsewhere: The host that leads it cannot be reached.
+        Overdue: It did not answer.
         PointOutOfRange: It wants a version that has not been written.
         FieldRefused: ``Mnemic-Min-Version`` is no version.
         MnemicError: What *run* raises.
@@ -126,10 +137,7 @@ async def answer(
             if not isinstance(place, Leader):
                 return await run(*place)
         except MovedAway as moved:
-            if home is spaces:
-                await spaces.follow(prepared.space, moved)
-            else:
-                spaces.return_home(prepared.space)
+            await spaces.follow(prepared.space, moved, home)
         else:
             if not place.url or header(scope, FORWARDED.lower().encode()) is not None:
                 raise elsewhere(prepared.space, place)

@@ -21,7 +21,7 @@ from mnemic.adapters.stores.logs.staged_spaces import MARK, hidden
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.format import CLUSTER_STATEMENTS, filled
 from mnemic.kernel.errors import StoreFailed
-from mnemic.kernel.ports import Head
+from mnemic.kernel.ports import GENESIS_DIGEST, Head
 
 _HAS_LEADERS = b"SELECT to_regclass(quote_ident(%b) || '.hosts') IS NOT NULL"
 _RENEW: Final = """INSERT INTO {schema}.hosts (id, url, until)
@@ -46,7 +46,7 @@ _POINT_TO: Final = """INSERT INTO {schema}.moved VALUES (%b, %b)
     ON CONFLICT (space) DO UPDATE SET address = excluded.address RETURNING space"""
 _MOVED: Final = "SELECT space FROM {schema}.moved"
 _MOVE: Final = """WITH
-    away AS (UPDATE {schema}.spaces SET name = %b, leader = NULL
+    away AS (UPDATE {schema}.spaces SET name = %b, version = -1, digest = %b, leader = NULL
         WHERE name = %b AND version = %b AND digest = %b AND epoch = %b RETURNING id)
     INSERT INTO {schema}.moved SELECT %b, %b FROM away
     ON CONFLICT (space) DO UPDATE SET address = excluded.address RETURNING space"""
@@ -203,7 +203,9 @@ class Leadership:
             The name under which its remains are hidden; None: it does not end there any more.
         """
         name = f"{hidden(space)} moved at {head.version}"
-        values = (name, space, head.version, head.digest, epoch, space, address)
+        before = (space, head.version, head.digest, epoch)
+        # Readers find the log empty at once, and look where it is.
+        values = (name, GENESIS_DIGEST, *before, space, address)
         if self._datastore.written(self._move, values):
             return name
         # If a server hung up before it answered, the repeated statement finds it done.

@@ -1,0 +1,111 @@
+"""What a host does with spaces that were moved to other databases while it has them open."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import ExitStack
+
+import anyio
+import pytest
+from anyio import to_thread
+
+from mnemic.adapters.cluster.moving import move
+from mnemic.adapters.cluster.settings import ClusterSettings
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.leaders import MovedAway
+from mnemic.kernel.errors import FieldRefused, SpaceExists
+from tests.adapters.stores.postgres import server as servers
+
+EMBEDDER = HashEmbedder(8)
+SETTINGS = ClusterSettings(id="one", url="http://one.example", lease_s=60.0)
+
+
+@pytest.fixture
+def databases() -> Generator[list[str]]:
+    """Return the addresses of three stores, the first of which has two spaces."""
+    with ExitStack() as stack:
+        server = stack.enter_context(servers.SHARED.served())
+        made = [stack.enter_context(servers.schema(server)) for _ in range(3)]
+        for space in ("default", "other"):
+            with SyncMemory.open(made[0], space=space, embedder=EMBEDDER) as memory:
+                memory.learn("The demo is on Thursday.")
+        yield made
+
+
+def opened(address: str) -> Spaces:
+    return Spaces(address, cluster=SETTINGS, embedder=EMBEDDER, actor="one")
+
+
+async def moved(home: str, target: str, space: str = "default") -> None:
+    await to_thread.run_sync(move, home, space, target)
+
+
+async def learn(spaces: Spaces, text: str) -> int:
+    """Write as an endpoint does that holds a space, and does not look for it again itself."""
+    for attempt in range(2):
+        with await spaces.hold("default") as hold:
+            try:
+                await to_thread.run_sync(hold.memory.learn, text)
+                return attempt
+            except MovedAway:
+                continue
+    raise AssertionError("the space was not followed")
+
+
+def test_whoever_holds_a_space_again_finds_it_wherever_it_was_moved(databases: list[str]) -> None:
+    async def run() -> None:
+        one, two, three = databases
+        async with opened(one) as spaces:
+            await learn(spaces, "In the first database.")
+            home = spaces.home_of("default")
+            assert spaces.is_at(home, "default")
+            await moved(one, two)
+            assert await learn(spaces, "In the second.") == 1
+            assert not spaces.is_at(home, "default")
+            await moved(two, three)  # the first database still names the second one
+            await learn(spaces, "In the third.")
+            await moved(one, one)
+            await learn(spaces, "In the first again.")
+            assert spaces.is_at(home, "default")
+            with await spaces.hold("default") as hold:
+                assert len(await to_thread.run_sync(hold.memory.blocks)) == 5
+
+    anyio.run(run)
+
+
+def test_a_database_is_opened_once_for_all_that_was_moved_to_it(databases: list[str]) -> None:
+    async def run() -> None:
+        one, two, _ = databases
+        await moved(one, two)
+        await moved(one, two, "other")
+        async with opened(one) as spaces:
+
+            async def hold(space: str) -> None:
+                (await spaces.hold(space)).release()
+
+            async with anyio.create_task_group() as tasks:
+                for space in ("default", "other") * 3:
+                    tasks.start_soon(hold, space)
+            leases = [each for each in threading.enumerate() if each.name == "mnemic-lease"]
+            assert len(leases) == 2
+
+    anyio.run(run)
+
+
+def test_nothing_is_made_where_no_host_would_find_it(databases: list[str]) -> None:
+    async def run() -> None:
+        one, two, _ = databases
+        await moved(one, two)
+        async with opened(one) as spaces:
+            with pytest.raises(SpaceExists):
+                await spaces.vacancy("default")
+            with await spaces.hold("default") as hold, pytest.raises(FieldRefused, match="forked"):
+                await to_thread.run_sync(hold.memory.fork, "copy")
+            with await spaces.hold("other") as hold, pytest.raises(SpaceExists):
+                await to_thread.run_sync(hold.memory.fork, "default")
+            assert await spaces.names() == ("default", "other")
+
+    anyio.run(run)
