@@ -12,6 +12,8 @@ import httpx
 import orjson
 import pytest
 
+from mnemic.adapters.client import SyncMemory
+from mnemic.kernel.errors import Unauthenticated
 from tests.adapters.cluster.cluster_hosts import HostProcess, hosts, until
 from tests.adapters.stores.postgres import server as servers
 
@@ -115,6 +117,12 @@ def test_a_client_is_sent_to_the_leader_if_the_host_shall_not_pass_on(
         answer = third.client.post(BLOCKS, json={"content": "Not here."})
         assert answer.status_code == 307
         assert answer.headers["location"].startswith(f"{pair[0].url}{BLOCKS}")
+        # The token is sent along, and unknown there: each has a file of its own.
+        with (
+            SyncMemory.open(third.url, token=third.secret) as memory,
+            pytest.raises(Unauthenticated),
+        ):
+            memory.learn("Not there either.")
 
 
 def test_another_host_takes_over_from_one_that_was_killed(address: str, tmp_path: Path) -> None:

@@ -49,9 +49,9 @@ async def learn(spaces: Spaces, text: str) -> int:
         with await spaces.hold("default") as hold:
             try:
                 await to_thread.run_sync(hold.memory.learn, text)
-                return attempt
             except MovedAway:
                 continue
+            return attempt
     raise AssertionError("the space was not followed")
 
 
