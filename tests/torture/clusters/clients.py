@@ -45,7 +45,7 @@ class Balancer(httpx.BaseTransport):
 
 
 @frozen
-class Acknowledged:
+class AnsweredCommand:
     """A command that was acknowledged."""
 
     space: str
@@ -61,7 +61,7 @@ class Client:
 
     name: str
     memories: dict[str, SyncMemory]
-    done: list[Acknowledged] = field(factory=list)
+    done: list[AnsweredCommand] = field(factory=list)
     receipts: list[tuple[str, Receipt]] = field(factory=list)
     failures: list[str] = field(factory=list)
     repeated: int = 0
@@ -87,7 +87,7 @@ class Client:
             except Unavailable:
                 self.repeated += 1
                 time.sleep(PAUSE_S)
-        self.done.append(Acknowledged(space, command_id, learned.version, time.monotonic()))
+        self.done.append(AnsweredCommand(space, command_id, learned.version, time.monotonic()))
         with suppress(Unavailable):  # no host could answer it just now
             self._read(space, learned.block_id, said)
 

@@ -112,7 +112,7 @@ class Leadership:
     """Leases and epochs in the database of a store.
 
     Args:
-        datastore: Connections to the database, which whoever made them closes.
+        datastore: Connections to the database, which its caller closes.
     """
 
     def __init__(self, datastore: Datastore) -> None:
