@@ -102,7 +102,8 @@ def test_many_hosts_at_once_begin_epochs_one_by_one(address: str) -> None:
                 own = other.leadership
                 for _ in range(15):
                     own.renew(name, f"http://{name}.example", 0.005)
-                    leader = own.lead("default", name)
+                    own.take("default", name)
+                    leader = own.leader("default")
                     assert leader is not None
                     led.append((leader.epoch, leader.host))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Generator
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.extended
 
 SPACE = "/v1/spaces/default"
 BLOCKS = f"{SPACE}/blocks"
+DASHBOARD = Path(__file__).parents[3] / "docs" / "how-to" / "grafana.json"
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +110,17 @@ def test_the_command_line_shows_hosts_and_leaders(
     (space,) = (each for each in found["spaces"] if each["space"] == "default")
     assert space["leader"].startswith(f"{pair[0].url}#")
     assert space["epoch"] >= 1
+
+
+def test_hosts_measure_what_the_dashboard_shows(pair: tuple[HostProcess, HostProcess]) -> None:
+    learn(pair[1], "Passed on once more.")
+    found = [host.client.get("/metrics").text for host in pair]
+    shown = set(re.findall(r"\b(?:mnemic|process)_\w+", DASHBOARD.read_text(encoding="utf-8")))
+    assert shown <= set(re.findall(r"^\w+", found[0], re.MULTILINE))
+    assert "\nmnemic_cluster_spaces_led 1.0" in found[0]
+    assert "\nmnemic_cluster_takeovers_total 1.0" in found[0]
+    assert "\nmnemic_cluster_spaces_led 0.0" in found[1]
+    assert "\nmnemic_cluster_passed_on_total 0.0" not in found[1]
 
 
 def test_a_client_is_sent_to_the_leader_if_the_host_shall_not_pass_on(

@@ -42,6 +42,8 @@ class ClusterHost:
         self._datastore = Datastore(store.address)  # a lease waits for no append
         self._leadership = Leadership(self._datastore)
         self._epochs: dict[str, int] = {}
+        self.takeovers = 0
+        """Epochs that this process has begun."""
         self._until_s = float("-inf")
         """Until when the lease lasts, by this machine's monotonic clock."""
         self._changing = Lock()
@@ -56,6 +58,16 @@ class ClusterHost:
             raise
         store.leads, store.is_home = self, settings.is_home
         self._renewing.start()
+
+    @property
+    def led(self) -> int:
+        """How many spaces this process leads, as far as it knows without asking."""
+        return len(self._epochs) if self.lease_left_s > 0 else 0
+
+    @property
+    def lease_left_s(self) -> float:
+        """For how long the lease lasts unless it is renewed; 0: it has ended."""
+        return max(0.0, self._until_s - time.monotonic())
 
     def leads(self, space: str) -> bool:
         """Return whether this host leads *space*, as far as it knows without asking."""
@@ -88,11 +100,13 @@ class ClusterHost:
         if time.monotonic() >= self._until_s:
             self._renew()
         with named(self.address):
-            leader = self._leadership.lead(space, self.settings.id)
+            began = self._leadership.take(space, self.settings.id)
+            leader = self._leadership.leader(space)
         if leader is None:
             self._store.check_not_moved(space)
             raise SpaceNotFound(f"there is no space {space!r}", space=space)
         with self._changing:
+            self.takeovers += began
             if leader.host == self.settings.id:
                 self._epochs[space] = leader.epoch
             else:

@@ -53,6 +53,8 @@ class Forwarding:
 
     def __init__(self) -> None:
         self._client: httpx.AsyncClient | None = None
+        self.passed_on = 0
+        """Requests that were sent to other hosts."""
 
     async def close(self) -> None:
         """Close them."""
@@ -80,6 +82,7 @@ class Forwarding:
             headers=[*sent, (FORWARDED.encode(), b"1"), (b"accept-encoding", b"identity")],
             timeout=httpx.Timeout(timeout_s, connect=CONNECT_S),
         )
+        self.passed_on += 1
         try:
             response = await self._client.send(request, stream=True)
             headers = {name: value for name, value in response.headers.items() if name in KEPT}

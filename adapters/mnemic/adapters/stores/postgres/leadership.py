@@ -157,15 +157,13 @@ class Leadership:
         self._datastore.written(self._end, (host, host))
         self._datastore.written(self._forget)
 
-    def lead(self, space: str, host: str) -> Leader | None:
-        """Make *host* the leader of *space*, unless a host with a current lease is.
+    def take(self, space: str, host: str) -> bool:
+        """Make *host* the leader of *space*, unless it or a host with a current lease is.
 
         Returns:
-            The leader then; None: there is no such space.
+            Whether an epoch was begun. After a lost answer that is not certain: see ``leader``.
         """
-        # A lost answer does no harm: whether it was carried out is in what is read next.
-        self._datastore.written(self._lead, (host, space, host))
-        return self.leader(space)
+        return bool(self._datastore.written(self._lead, (host, space, host)))
 
     def leader(self, space: str) -> Leader | None:
         """Return the leader of *space*; None: there is no such space."""
