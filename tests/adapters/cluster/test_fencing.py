@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from mnemic.adapters.cluster.host import ClusterHost
+from mnemic.adapters.cluster.host import ClusterHost, give_up
 from mnemic.adapters.cluster.settings import ClusterSettings
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
@@ -33,11 +33,15 @@ def address() -> Generator[str]:
 class Host:
     """One host, as a process has it: a store, its part in the cluster, and a memory."""
 
-    def __init__(self, address: str, name: str, lease_s: float = 60.0) -> None:
+    def __init__(
+        self, address: str, name: str, lease_s: float = 60.0, *, is_shared: bool = False
+    ) -> None:
         self.store = PostgresStore(address)
         self.part = ClusterHost(
             self.store,
-            ClusterSettings(id=name, url=f"http://{name}.example", lease_s=lease_s),
+            ClusterSettings(
+                id=name, url=f"http://{name}.example", lease_s=lease_s, is_shared=is_shared
+            ),
         )
         self.memory = SyncMemory.open(self.store, embedder=EMBEDDER, actor=name)
 
@@ -73,6 +77,20 @@ def test_a_host_that_ends_hands_its_spaces_over_at_once(address: str) -> None:
             one.memory.learn("Ines leads it.")
         two.memory.learn("Jonas leads it.")
         assert two.part.leads("default")
+
+
+def test_the_lease_of_workers_lasts_until_all_have_ended(address: str) -> None:
+    with closing(Host(address, "one", is_shared=True)) as left:
+        with closing(Host(address, "one", is_shared=True)) as first:
+            first.memory.learn("One worker leads it.")
+            left.memory.learn("And so do all.")
+            assert first.part.epoch_of("default") == left.part.epoch_of("default")
+        with closing(Host(address, "two")) as two:
+            with pytest.raises(LedElsewhere):
+                two.memory.learn("Jonas leads it.")
+            left.memory.learn("The first worker has ended.")
+            give_up(address, left.part.settings)
+            two.memory.learn("Jonas leads it.")
 
 
 def test_a_replaced_host_writes_nothing_when_it_wakes(address: str) -> None:

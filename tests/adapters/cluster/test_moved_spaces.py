@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from pathlib import Path
 
 import anyio
 import pytest
@@ -16,6 +17,8 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.leaders import MovedAway
+from mnemic.adapters.stores.opening import opened as opened_store
+from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.kernel.errors import FieldRefused, SpaceExists
 from tests.adapters.stores.postgres import server as servers
 
@@ -72,6 +75,35 @@ def test_whoever_holds_a_space_again_finds_it_wherever_it_was_moved(databases: l
             assert spaces.is_at(home, "default")
             with await spaces.hold("default") as hold:
                 assert len(await to_thread.run_sync(hold.memory.blocks)) == 5
+
+    anyio.run(run)
+
+
+def test_a_space_stays_encrypted_and_readable_where_it_is_moved(
+    databases: list[str], tmp_path: Path
+) -> None:
+    async def run() -> None:
+        _, one, two = databases
+        keys = tmp_path / "keys"
+        with opened_store(one, keys=keys) as store:
+            SyncMemory.open(store, embedder=EMBEDDER, actor="one").close()
+        async with Spaces(
+            one, keys=keys, cluster=SETTINGS, embedder=EMBEDDER, actor="one"
+        ) as spaces:
+            await learn(spaces, "A secret of the first.")
+            await moved(one, two)
+            await learn(spaces, "A secret of the second.")
+            with await spaces.hold("default") as hold:
+                blocks = await to_thread.run_sync(hold.memory.blocks)
+                assert [each.content for each in blocks.items] == [
+                    "A secret of the first.",
+                    "A secret of the second.",
+                ]
+        with closing(PostgresStore(two)) as store:
+            kept = b"".join(
+                payload.data for _, payloads in store.log("default").read() for payload in payloads
+            )
+        assert b"secret" not in kept
 
     anyio.run(run)
 

@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from mnemic.adapters.client import SyncMemory
 from mnemic.kernel.errors import Unavailable
-from mnemic.kernel.results import Receipt
+from mnemic.kernel.results import LearnResult, Receipt
 from tests.adapters.cluster.cluster_hosts import HostProcess
 
 TIMEOUT_S: Final = 3.0
@@ -80,10 +80,10 @@ class Client:
     def _once(self, space: str) -> None:
         number, memory = len(self.done), self.memories[space]
         command_id, said = f"{self.name}-{number}", text(f"{self.name}-{number}")
-        while True:
+        learned: LearnResult | None = None
+        while learned is None:
             try:
                 learned = memory.learn(said, command_id=command_id)
-                break
             except Unavailable:
                 self.repeated += 1
                 time.sleep(PAUSE_S)
