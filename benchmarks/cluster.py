@@ -208,7 +208,9 @@ def measured(options: argparse.Namespace, server: str, folder: Path) -> None:
         def begun(*settings: str) -> Host:
             return stack.enter_context(serving(address, folder, token, *settings))
 
-        hosts = [begun("--cluster", "{}") for _ in range(HOSTS)]
+        part = ["--cluster", "{}"]
+        part += ["--checkpoints", str(folder / "checkpoints")] if options.checkpoints else []
+        hosts = [begun(*part) for _ in range(HOSTS)]
         with hosts[0].memory() as memory:
             memory.learn("The first host leads it.")
         costs = recall_costs([begun(), *hosts], sentences(0, options.questions))
@@ -218,7 +220,7 @@ def measured(options: argparse.Namespace, server: str, folder: Path) -> None:
         print(f"{statistics.median(others):8.2f} {statistics.median(others) / alone:6.2f} times")
         opened_s = takeover_s(*hosts[:2])
         print(f"takeover after a kill, the space is open there, s  {opened_s:8.2f}")
-        fresh = begun("--cluster", "{}")
+        fresh = begun(*part)
         folded_s = takeover_s(hosts[1], fresh)
         print(f"takeover after a kill, it is not, s                {folded_s:8.2f}")
         for name, value in moved(address, target, fresh).items():
@@ -230,6 +232,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--blocks", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--checkpoints", action="store_true", help="hosts share a folder of them")
     parser.add_argument("--server", help="address of a server; its two schemas are not removed")
     options = parser.parse_args()
     print(f"{machine()}; {os.getloadavg()[0]:.1f} processes at work before; ", end="")

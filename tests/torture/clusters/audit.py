@@ -14,6 +14,7 @@ from tests.adapters.cluster.cluster_hosts import HostProcess
 from tests.torture.clusters.clients import Client, text
 
 PAGE: Final = 1000
+TRIES: Final = 20
 ACTOR: Final = "all"
 """Of the clients; a command id belongs to an actor."""
 EPOCHS: Final = b"SELECT space, epoch, leader FROM torture.epochs"
@@ -90,13 +91,19 @@ def _texts(memory: SyncMemory) -> Generator[str | None]:
 
 
 def differing(hosts: Sequence[HostProcess], heads: dict[str, int]) -> Generator[str]:
-    """Yield the spaces of which two hosts do not answer the same at the same version."""
-    for space, version in heads.items():
-        found = set[tuple[str, bytes]]()
-        for host in hosts:
+    """Yield the spaces of which hosts do not answer the same at the same version.
+
+    A leader may still write what it had put off, so hosts are asked until they are at one version.
+    """
+    for space, head in heads.items():
+        version, found = head, set[tuple[str, bytes]]()
+        for _ in range(TRIES):
             wanted = {"Mnemic-Min-Version": str(version)}
-            answer = host.client.get(f"/v1/spaces/{space}/blocks?limit=1000", headers=wanted)
-            answer.raise_for_status()
-            found.add((answer.headers["etag"], answer.content))
+            path = f"/v1/spaces/{space}/blocks?limit={PAGE}"
+            answers = [host.client.get(path, headers=wanted).raise_for_status() for host in hosts]
+            found = {(each.headers["etag"], each.content) for each in answers}
+            version = max(int(each.headers["mnemic-version"]) for each in answers)
+            if len({tag for tag, _ in found}) == 1:
+                break
         if len(found) != 1:
             yield f"{space}: hosts answer {', '.join(sorted(tag for tag, _ in found))}"

@@ -28,6 +28,7 @@ from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.leaders import MovedAway, moved_away
+from mnemic.adapters.stores.logs.staged_spaces import has_space
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound
 from mnemic.kernel.ports import Store
@@ -252,7 +253,7 @@ class Spaces:
         name = checked_name("space", space)
         self._check_not_reserved(name)
         async with self._making:  # of several concurrent callers, one gets True
-            if name in await self.names():
+            if await self._exists(name):
                 with await self.hold(name) as hold:
                     await to_thread.run_sync(check_not_erased, hold.memory)
                 return False
@@ -268,7 +269,7 @@ class Spaces:
         """
         name = checked_name("space", space)
         store = self._open_store()
-        is_there = name in await self.names()
+        is_there = await self._exists(name)
         self._check_not_reserved(name)
         if is_there or name in self._slots:
             raise SpaceExists(f"there is a space {name!r} already", space=name)
@@ -279,6 +280,17 @@ class Spaces:
             opening=self._opening,
             release=partial(self._reserved.discard, name),
         )
+
+    async def _exists(self, space: str) -> bool:
+        """Return whether *space* is here, or was moved away from here."""
+        if await to_thread.run_sync(has_space, self._open_store(), space):
+            return True
+        try:
+            if self.cluster is not None:
+                await to_thread.run_sync(self.cluster.check_not_moved, space)
+        except MovedAway:
+            return True
+        return False
 
     def _check_not_reserved(self, space: str) -> None:
         if space in self._reserved:
@@ -470,7 +482,7 @@ def _opened(given: Address | Store, keys: Path | None, opening: dict[str, Any]) 
 
 
 def _open_space(store: Store, space: str, making: bool, opening: dict[str, Any]) -> SyncMemory:  # noqa: FBT001 - called once
-    if not making and space not in store.spaces():
+    if not making and not has_space(store, space):
         with suppress(SpaceNotFound):
             store.log(space, create=False)  # raises another error if it was moved away
         raise _missing(space)

@@ -27,11 +27,9 @@ _HAS_LEADERS = b"SELECT to_regclass(quote_ident(%b) || '.hosts') IS NOT NULL"
 _RENEW: Final = """INSERT INTO {schema}.hosts (id, url, until)
     VALUES (%b, %b, now() + %b * interval '1 second')
     ON CONFLICT (id) DO UPDATE SET url = excluded.url, until = excluded.until RETURNING id"""
-_END: Final = """WITH
-    given_up AS (UPDATE {schema}.spaces SET leader = NULL WHERE leader = %b)
-    DELETE FROM {schema}.hosts WHERE id = %b RETURNING id"""
-_FORGET: Final = """DELETE FROM {schema}.hosts h WHERE until < now() - interval '1 day'
-    AND NOT EXISTS (SELECT 1 FROM {schema}.spaces s WHERE s.leader = h.id) RETURNING id"""
+_END: Final = "DELETE FROM {schema}.hosts WHERE id = %b RETURNING id"
+_FORGET: Final = """DELETE FROM {schema}.hosts WHERE until < now() - interval '1 day'
+    RETURNING id"""
 _LEAD: Final = """UPDATE {schema}.spaces s SET epoch = s.epoch + 1, leader = %b
     WHERE s.name = %b AND s.leader IS DISTINCT FROM %b AND NOT EXISTS
         (SELECT 1 FROM {schema}.hosts h WHERE h.id = s.leader AND h.until > now())
@@ -54,10 +52,14 @@ _CONTINUE: Final = """UPDATE {schema}.spaces SET epoch = greatest(epoch, %b)
     WHERE name = %b RETURNING id"""
 _CAME_BACK: Final = "DELETE FROM {schema}.moved WHERE space = %b RETURNING space"
 _HOSTS: Final = """SELECT h.id, h.url, extract(epoch FROM h.until - now())::float8,
-        (SELECT count(*) FROM {schema}.spaces s WHERE s.leader = h.id)
-    FROM {schema}.hosts h ORDER BY h.id"""
+        coalesce(led.spaces, 0)
+    FROM {schema}.hosts h LEFT JOIN
+        (SELECT leader, count(*) AS spaces FROM {schema}.spaces GROUP BY leader) AS led
+        ON led.leader = h.id
+    ORDER BY h.id"""
 _SPACES: Final = """SELECT * FROM
-    (SELECT name, version, epoch, coalesce(leader, ''), '' FROM {schema}.spaces
+    (SELECT name, version, epoch, coalesce(h.id, ''), ''
+        FROM {schema}.spaces s LEFT JOIN {schema}.hosts h ON h.id = s.leader
         WHERE NOT starts_with(name, %b)
     UNION ALL SELECT space, -1, 0, '', address FROM {schema}.moved) AS found
     ORDER BY name COLLATE "C" LIMIT %b"""
@@ -89,7 +91,7 @@ class SpaceRow:
     """Of the last event; -1: it was moved away, or has none."""
     epoch: int
     leader: str
-    """The id of the host that led it last; empty: none."""
+    """The id of the host that led it last; empty: none, or one that has ended."""
     moved_to: str
     """Address of the database that it was moved to; empty: it is here."""
 
@@ -153,8 +155,11 @@ class Leadership:
         self._datastore.written(self._renew, (host, url, lease_s))
 
     def end(self, host: str) -> None:
-        """Give up all spaces of a host, and remove it and hosts that ended long ago."""
-        self._datastore.written(self._end, (host, host))
+        """Remove a host, so that others may lead its spaces, and hosts that ended long ago.
+
+        Spaces go on naming it until another leads them: there may be millions.
+        """
+        self._datastore.written(self._end, (host,))
         self._datastore.written(self._forget)
 
     def take(self, space: str, host: str) -> bool:
