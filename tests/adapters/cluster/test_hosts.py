@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from mnemic.adapters.client import SyncMemory
 from mnemic.kernel.errors import Unauthenticated
-from tests.adapters.cluster.cluster_hosts import HostProcess, hosts, until
+from tests.adapters.cluster.cluster_hosts import LEASE_S, HostProcess, hosts, until
 from tests.adapters.stores.postgres import server as servers
 
 pytestmark = pytest.mark.extended
@@ -136,6 +137,24 @@ def test_a_client_is_sent_to_the_leader_if_the_host_shall_not_pass_on(
             pytest.raises(Unauthenticated),
         ):
             memory.learn("Not there either.")
+
+
+def test_a_request_does_not_wait_for_a_leader_that_has_stopped(pair: tuple[HostProcess, HostProcess]) -> None:
+    one, two = pair
+    body, key = {"content": "Said while the leader is stopped."}, {"Idempotency-Key": "stopped"}
+    one.freeze()
+    try:
+        began = time.monotonic()
+        answer = two.client.post(BLOCKS, json=body, headers=key)
+        assert (answer.status_code, answer.json()["code"]) == (503, "overdue")
+        assert int(answer.headers["retry-after"]) >= 1
+        assert two.client.post(BLOCKS, json=body, headers=key).is_success
+        assert time.monotonic() - began < 10 * LEASE_S  # a call may take a minute
+    finally:
+        one.thaw()
+    assert learn(one, "It has woken up.").json()["version"] > 0
+    found = two.client.get(BLOCKS).json()["items"]
+    assert [each["content"] for each in found].count(body["content"]) == 1
 
 
 def test_another_host_takes_over_from_one_that_was_killed(address: str, tmp_path: Path) -> None:

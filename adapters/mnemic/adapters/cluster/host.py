@@ -113,6 +113,16 @@ class ClusterHost:
                 self._epochs.pop(space, None)
         return leader
 
+    def still_leads(self, space: str, leader: Leader) -> bool:
+        """Return whether *leader* still leads *space*, and its lease has not ended.
+
+        Raises:
+            StoreFailed, StoreBusy: The database does not answer.
+        """
+        with named(self.address):
+            found = self._leadership.leader(space)
+        return found is not None and found.epoch == leader.epoch and found.left_s > 0
+
     def seize(self, space: str) -> int:
         """Take *space* over from the host that leads it; return the epoch that begins.
 

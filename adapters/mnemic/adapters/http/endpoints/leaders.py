@@ -6,6 +6,7 @@ a client that needs its own writes names the least version in ``Mnemic-Min-Versi
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,8 @@ from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SpaceNotFound
 if TYPE_CHECKING:
     import httpx
 
+    from mnemic.adapters.cluster.host import ClusterHost
+
 MIN_VERSION: Final = "Mnemic-Min-Version"
 FORWARDED: Final = "Mnemic-Forwarded"
 """Marks a request that a host has passed on, which is not passed on again."""
@@ -43,6 +46,8 @@ KEPT: Final = frozenset(
     "vary www-authenticate".split()
 )
 """Headers of its answer that the client gets."""
+KEPT_OPEN: Final = 20
+"""Idle connections to other hosts."""
 POLL_S: Final = 0.02
 CONNECT_S: Final = 2.0
 """A leader that takes longer to accept a connection counts as gone."""
@@ -62,9 +67,22 @@ class Forwarding:
             await self._client.aclose()
 
     async def answer(
-        self, prepared: PreparedCall, scope: Any, leader: Leader, *, timeout_s: float
+        self,
+        prepared: PreparedCall,
+        scope: Any,
+        leader: Leader,
+        cluster: ClusterHost,
+        *,
+        timeout_s: float,
     ) -> Answer | Pieces:
         """Return what the leader answers to a request.
+
+        Args:
+            prepared: The request.
+            scope: Its ASGI scope.
+            leader: Of its space.
+            cluster: This host, which knows whether the leader still leads.
+            timeout_s: How long each part of the answer may take.
 
         Raises:
             LedElsewhere: It cannot be reached.
@@ -73,7 +91,9 @@ class Forwarding:
         import httpx
 
         if self._client is None:
-            self._client = httpx.AsyncClient(trust_env=False)
+            # A leader that has stopped holds its connections up, and not those to others.
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN)
+            self._client = httpx.AsyncClient(trust_env=False, limits=limits)
         sent = [each for each in scope["headers"] if each[0] in PASSED_ON]
         request = self._client.build_request(
             prepared.route.method,
@@ -83,8 +103,10 @@ class Forwarding:
             timeout=httpx.Timeout(timeout_s, connect=CONNECT_S),
         )
         self.passed_on += 1
+        sending = asyncio.create_task(self._client.send(request, stream=True))
         try:
-            response = await self._client.send(request, stream=True)
+            await _answered(sending, prepared.space, leader, cluster)
+            response = await sending
             headers = {name: value for name, value in response.headers.items() if name in KEPT}
             if not headers.get("content-type", "").startswith(STREAM):
                 body = await response.aread()
@@ -97,6 +119,9 @@ class Forwarding:
                 f"the host that leads {prepared.space!r} gave no answer", url=leader.url
             ) from error
 
+        finally:
+            sending.cancel()
+
         async def pieces() -> AsyncGenerator[bytes]:
             try:
                 async for piece in response.aiter_raw():
@@ -107,13 +132,26 @@ class Forwarding:
         return Pieces(status=response.status_code, headers=headers, pieces=pieces)
 
 
+async def _answered(
+    sending: asyncio.Task[Any], space: str, leader: Leader, cluster: ClusterHost
+) -> None:
+    """Wait for the first part of an answer of the leader, for as long as it leads.
+
+    Raises:
+        Overdue: It does not lead any more: it may have stopped.
+    """
+    while not (await asyncio.wait({sending}, timeout=cluster.settings.lease_s))[0]:
+        if not await to_thread.run_sync(cluster.still_leads, space, leader):
+            raise Overdue(f"the host that led {space!r} gave no answer", url=leader.url)
+
+
 async def answer(
     spaces: Spaces,
     prepared: PreparedCall,
     scope: Any,
     *,
     run: Callable[[PreparedCall, Hold], Awaitable[Answer | Pieces]],
-    forward: Callable[[PreparedCall, Any, Leader], Awaitable[Answer | Pieces]],
+    forward: Callable[[PreparedCall, Any, Leader, ClusterHost], Awaitable[Answer | Pieces]],
 ) -> Answer | Pieces:
     """Return the response to a request, of this host or of another.
 
@@ -147,7 +185,7 @@ async def answer(
             assert home.cluster is not None  # noqa: S101 - as in _placed
             if home.cluster.settings.elsewhere == "redirect":
                 return Answer(status=307, headers={"location": place.url + prepared.address})
-            return await forward(prepared, scope, place)
+            return await forward(prepared, scope, place, home.cluster)
     raise moved_away(prepared.space, "")
 
 
