@@ -23,7 +23,7 @@ from tests.torture.clusters.clients import Client, clients
 from tests.torture.figures import Effort, Figures
 
 PROMISE: Final = (
-    "Whatever is killed, stopped, failed over or moved in a cluster: each acknowledged command is "
+    "When hosts, the primary or a move are killed, stopped or ended, each acknowledged command is "
     "done once, hosts answer alike, and no epoch has two leaders."
 )
 SPACES: Final = ("one", "two", "three")
