@@ -10,29 +10,36 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from anyio import to_thread
-from attrs import define, evolve, field, frozen
+from attrs import evolve
 
-from mnemic.adapters.files import atomic_files
+from mnemic.adapters.hosting.slots import (
+    Hold,
+    Slot,
+    Vacancy,
+    close_slot,
+    exists,
+    missing,
+    open_given,
+    open_space,
+    try_writing,
+)
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.leaders import MovedAway, moved_away
-from mnemic.adapters.stores.logs.staged_spaces import has_space
-from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
-from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound
+from mnemic.adapters.stores.opening import IN_MEMORY, Address
+from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists
 from mnemic.kernel.ports import Store
-from mnemic.kernel.results import ImportResult
 from mnemic.kernel.validation import checked_name
 
 if TYPE_CHECKING:
@@ -43,68 +50,6 @@ OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
 MOVES_MAX = 4
 """How often one request follows a space that is moved meanwhile."""
-PROBE_BYTES = 4096
-"""A page of a disk."""
-
-
-@define(kw_only=True, eq=False)
-class _Slot:
-    """The slot of one space that is open, or being opened."""
-
-    memory: SyncMemory | None = None
-    """None: it is not open."""
-    callers: int = 0
-    used: int = 0
-    """When it was last requested, by a counter of requests."""
-    lock: anyio.Lock = field(factory=anyio.Lock)
-    """Held while the space is opened or closed."""
-
-
-@frozen(kw_only=True)
-class Hold:
-    """A space that stays open until it is released."""
-
-    memory: SyncMemory
-    """The open memory; callers take session handles on it."""
-    release: Callable[[], None]
-    """Releases the space. Call once."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.release()
-
-
-@frozen(kw_only=True)
-class Vacancy:
-    """A reserved name for a space that does not exist yet, until it is imported or released."""
-
-    space: str
-    into: Store
-    opening: Mapping[str, Any]
-    """Arguments of ``SyncMemory.open``, of which clock and entropy are used."""
-    release: Callable[[], None]
-    """Makes the space visible, or the name available again. Call once."""
-
-    def fill(
-        self, path: Path, *, actor: str, progress: Callable[[int, int], None] | None = None
-    ) -> ImportResult:
-        """Create the space from an export. Runs on a thread. See ``SyncMemory.import_space``."""
-        return SyncMemory.import_space(
-            path,
-            self.into,
-            space=self.space,
-            actor=actor,
-            clock=self.opening.get("clock"),
-            entropy=self.opening.get("entropy"),
-            progress=progress,
-        )
 
 
 class Spaces:
@@ -140,14 +85,14 @@ class Spaces:
         """Spaces of other databases, by address."""
         self._moved: dict[str, str] = {}
         """The addresses of spaces that were moved, as far as it was noticed."""
-        self._left: list[_Slot] = []
+        self._left: list[Slot] = []
         """Slots of spaces that were moved away while they were open here."""
         self._given = store
         self._keys = keys
         self._store: Store | None = None
         self._opening = opening
         self._open_max = open_max
-        self._slots: dict[str, _Slot] = {}
+        self._slots: dict[str, Slot] = {}
         self._requests = 0
         self._making = anyio.Lock()
         self._following = anyio.Lock()
@@ -169,7 +114,7 @@ class Spaces:
 
     async def __aenter__(self) -> Self:
         self._store = await to_thread.run_sync(
-            partial(_opened, self._given, self._keys, self._opening)
+            partial(open_given, self._given, self._keys, self._opening)
         )
         if self._cluster_settings is not None:
             try:
@@ -230,7 +175,7 @@ class Spaces:
             await to_thread.run_sync(probe)
         path: Path | None = getattr(store, "path", None)
         if path is not None and not self._opening.get("read_only", False):
-            await to_thread.run_sync(_try_writing, path)
+            await to_thread.run_sync(try_writing, path)
 
     @property
     def opened(self) -> dict[str, SyncMemory]:
@@ -253,7 +198,7 @@ class Spaces:
         name = checked_name("space", space)
         self._check_not_reserved(name)
         async with self._making:  # of several concurrent callers, one gets True
-            if await self._exists(name):
+            if await to_thread.run_sync(exists, self._open_store(), self.cluster, name):
                 with await self.hold(name) as hold:
                     await to_thread.run_sync(check_not_erased, hold.memory)
                 return False
@@ -269,7 +214,7 @@ class Spaces:
         """
         name = checked_name("space", space)
         store = self._open_store()
-        is_there = await self._exists(name)
+        is_there = await to_thread.run_sync(exists, self._open_store(), self.cluster, name)
         self._check_not_reserved(name)
         if is_there or name in self._slots:
             raise SpaceExists(f"there is a space {name!r} already", space=name)
@@ -280,17 +225,6 @@ class Spaces:
             opening=self._opening,
             release=partial(self._reserved.discard, name),
         )
-
-    async def _exists(self, space: str) -> bool:
-        """Return whether *space* is here, or was moved away from here."""
-        if await to_thread.run_sync(has_space, self._open_store(), space):
-            return True
-        try:
-            if self.cluster is not None:
-                await to_thread.run_sync(self.cluster.check_not_moved, space)
-        except MovedAway:
-            return True
-        return False
 
     def _check_not_reserved(self, space: str) -> None:
         if space in self._reserved:
@@ -404,7 +338,7 @@ class Spaces:
                 await other.close()
         for slot in [*self._slots.values(), *self._left]:
             async with slot.lock:
-                await _close(slot)
+                await close_slot(slot)
         self._left.clear()
         self._slots.clear()
         if self.cluster is not None:
@@ -417,12 +351,12 @@ class Spaces:
     async def _hold(self, space: str, *, making: bool) -> Hold:
         self._open_store()
         if space in self._reserved:
-            raise _missing(space)
+            raise missing(space)
         if space in self._slots and not self.is_at(self, space):
             assert self.cluster is not None  # noqa: S101 - it has noticed the move
             await to_thread.run_sync(self.cluster.check_not_moved, space)
         self._requests += 1
-        slot = self._slots.setdefault(space, _Slot())
+        slot = self._slots.setdefault(space, Slot())
         slot.used, slot.callers = self._requests, slot.callers + 1
         try:
             if slot.memory is None:
@@ -433,14 +367,14 @@ class Spaces:
         assert slot.memory is not None  # noqa: S101 - a space with a caller is not closed
         return Hold(memory=slot.memory, release=partial(self._release, space, slot))
 
-    async def _open(self, space: str, slot: _Slot, *, making: bool) -> None:
+    async def _open(self, space: str, slot: Slot, *, making: bool) -> None:
         async with slot.lock:
             if slot.memory is None:
                 await self._make_room()
-                opening = partial(_open_space, self._open_store(), space, making, self._opening)
+                opening = partial(open_space, self._open_store(), space, making, self._opening)
                 slot.memory = await to_thread.run_sync(opening)
 
-    def _release(self, space: str, slot: _Slot) -> None:
+    def _release(self, space: str, slot: Slot) -> None:
         slot.callers -= 1
         if slot.memory is None and not slot.callers and self._slots.get(space) is slot:
             del self._slots[space]  # there is no such space, or it could not be opened
@@ -452,11 +386,11 @@ class Spaces:
         for slot in idle[: max(0, len(is_open) + 1 - self._open_max)]:
             async with slot.lock:
                 if not slot.callers:
-                    await _close(slot)
+                    await close_slot(slot)
         idle = [each for each in self._left if not each.callers]
         self._left = [each for each in self._left if each.callers]
         for slot in idle:
-            await _close(slot)
+            await close_slot(slot)
         self._slots = {
             name: slot
             for name, slot in self._slots.items()
@@ -467,49 +401,3 @@ class Spaces:
         if self._store is None:
             raise Closed("the spaces are closed", recovery="Enter them: async with spaces.")
         return self._store
-
-
-def _opened(given: Address | Store, keys: Path | None, opening: dict[str, Any]) -> Store:
-    """Return the store, opened if it was given as an address."""
-    if not isinstance(given, str | Path):
-        return given
-    return open_store(
-        given,
-        synchronous=opening.get("synchronous", "full"),
-        read_only=opening.get("read_only", False),
-        keys=keys,
-    )
-
-
-def _open_space(store: Store, space: str, making: bool, opening: dict[str, Any]) -> SyncMemory:  # noqa: FBT001 - called once
-    if not making and not has_space(store, space):
-        with suppress(SpaceNotFound):
-            store.log(space, create=False)  # raises another error if it was moved away
-        raise _missing(space)
-    return SyncMemory.open(store, space=space, **opening)
-
-
-def _try_writing(path: Path) -> None:
-    """Write a temporary file in the folder of *path*.
-
-    Raises:
-        StoreFailed, StoreFull: It cannot be written.
-    """
-    with atomic_files.named(path), TemporaryFile(prefix=".mnemic-", dir=path.parent) as probe:
-        probe.write(bytes(PROBE_BYTES))
-        probe.flush()
-
-
-def _missing(space: str) -> SpaceNotFound:
-    return SpaceNotFound(
-        f"there is no space {space!r:.200}",
-        recovery="Name an existing space, or let an admin create it.",
-        space=space,
-    )
-
-
-async def _close(slot: _Slot) -> None:
-    """Close the memory of a slot. The lock of the slot is held."""
-    memory, slot.memory = slot.memory, None
-    if memory is not None:
-        await to_thread.run_sync(memory.close)
