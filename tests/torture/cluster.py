@@ -15,7 +15,7 @@ from typing import Final
 from attrs import frozen
 
 from mnemic.adapters.stores.postgres import PostgresStore
-from tests.adapters.cluster.cluster_hosts import HostProcess, hosts
+from tests.adapters.cluster.cluster_hosts import HostProcess, hosts, until
 from tests.adapters.stores.postgres.server_pair import ServerPair, server_pair
 from tests.torture.clusters.adversary import Adversary
 from tests.torture.clusters.audit import differing, left, record_epochs, two_leaders
@@ -31,6 +31,8 @@ MOVED: Final = SPACES[0]
 TARGET: Final = "elsewhere"
 """Schema to which a space is moved."""
 LEASE_S: Final = 2.0
+WARM: Final = 3
+"""Commands of each client before anything happens."""
 
 
 @frozen(kw_only=True)
@@ -83,6 +85,7 @@ class Play:
                 counts=self.counts,
             )
             with clients(made, SPACES, count=self.size.clients, seed=seed) as members:
+                until(lambda: all(len(each.done) >= WARM for each in members))
                 begun_s = time.monotonic()
                 adversary.work(self.size.play_s, self.size.pause_s)
             failures = [failure for each in members for failure in each.failures]
@@ -133,5 +136,5 @@ def heads(members: Sequence[Client], made: Sequence[HostProcess]) -> dict[str, i
 
 def longest_wait_s(members: Sequence[Client], begun_s: float) -> float:
     """Return for how long no command at all was acknowledged."""
-    times = sorted(each.at_s for client in members for each in client.done)
+    times = sorted(each.at_s for client in members for each in client.done if each.at_s > begun_s)
     return max(later - earlier for earlier, later in pairwise([begun_s, *times]))
