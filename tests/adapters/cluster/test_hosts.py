@@ -139,7 +139,9 @@ def test_a_client_is_sent_to_the_leader_if_the_host_shall_not_pass_on(
             memory.learn("Not there either.")
 
 
-def test_a_request_does_not_wait_for_a_leader_that_has_stopped(pair: tuple[HostProcess, HostProcess]) -> None:
+def test_a_request_does_not_wait_for_a_leader_that_has_stopped(
+    pair: tuple[HostProcess, HostProcess],
+) -> None:
     one, two = pair
     body, key = {"content": "Said while the leader is stopped."}, {"Idempotency-Key": "stopped"}
     one.freeze()

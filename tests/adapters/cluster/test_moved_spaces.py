@@ -6,6 +6,8 @@ import threading
 from collections.abc import Generator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import anyio
 import pytest
@@ -15,7 +17,9 @@ from mnemic.adapters.cluster.moving import move
 from mnemic.adapters.cluster.settings import ClusterSettings
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.middleware.security import Caller
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.mcp.client_sessions import VISIT, ClientSessions, ClientVisit
 from mnemic.adapters.stores.leaders import MovedAway
 from mnemic.adapters.stores.opening import opened as opened_store
 from mnemic.adapters.stores.postgres import PostgresStore
@@ -75,6 +79,27 @@ def test_whoever_holds_a_space_again_finds_it_wherever_it_was_moved(databases: l
             assert spaces.is_at(home, "default")
             with await spaces.hold("default") as hold:
                 assert len(await to_thread.run_sync(hold.memory.blocks)) == 5
+
+    anyio.run(run)
+
+
+def test_agents_go_on_in_the_other_database(databases: list[str]) -> None:
+    async def run() -> None:
+        one, two, _ = databases
+        async with opened(one) as spaces, ClientSessions(spaces=spaces).opened() as sessions:
+            visit = ClientVisit(caller=Caller(name="ines"), space="default")
+            request = SimpleNamespace(scope={VISIT: visit}, headers={})
+            client = SimpleNamespace(client_params=None)
+            context: Any = SimpleNamespace(request=request, session=client)
+            agent = await sessions.session_handle(context)
+            await agent.memory.learn("In the first database.")
+            assert await sessions.session_handle(context) is agent
+            await moved(one, two)
+            with pytest.raises(MovedAway):
+                await agent.memory.learn("On the way.")
+            again = await sessions.session_handle(context)
+            await again.memory.learn("In the second.")
+            assert len(await again.memory.blocks()) == 3
 
     anyio.run(run)
 
