@@ -47,9 +47,9 @@ class Host:
 
     def freeze(self) -> None:
         """Renew the lease no more, as a process that is stopped; what it remembers stays."""
-        self.part._stopping.set()  # noqa: SLF001
-        self.part._renewing.join()  # noqa: SLF001
-        self.part._until_s = float("inf")  # noqa: SLF001 - its clock has stopped too
+        self.part._stopping.set()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        self.part._renewing.join()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        self.part._until_s = float("inf")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
     def close(self) -> None:
         self.memory.close()

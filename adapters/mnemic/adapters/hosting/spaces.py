@@ -135,7 +135,7 @@ class Spaces:
 
         self.cluster = await to_thread.run_sync(joined, self._open_store(), settings)
         if settings.read_from is not None:
-            reading = {**self._opening, "read_only": True}
+            reading: dict[str, Any] = {**self._opening, "read_only": True}
             readers = Spaces(
                 settings.read_from, open_max=self._open_max, keys=self._keys, **reading
             )
