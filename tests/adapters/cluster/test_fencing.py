@@ -22,9 +22,15 @@ LEASE_S = 0.5
 EMBEDDER = HashEmbedder(8)
 
 
+@pytest.fixture(scope="module")
+def server() -> Generator[str]:
+    with servers.SHARED.served() as made:
+        yield made
+
+
 @pytest.fixture
-def address() -> Generator[str]:
-    with servers.SHARED.served() as server, servers.schema(server) as made:
+def address(server: str) -> Generator[str]:
+    with servers.schema(server) as made:
         with SyncMemory.open(made, embedder=EMBEDDER) as memory:
             memory.learn("The demo is on Thursday.")
         yield made

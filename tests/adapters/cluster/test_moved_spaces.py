@@ -30,11 +30,16 @@ EMBEDDER = HashEmbedder(8)
 SETTINGS = ClusterSettings(id="one", url="http://one.example", lease_s=60.0)
 
 
+@pytest.fixture(scope="module")
+def server() -> Generator[str]:
+    with servers.SHARED.served() as made:
+        yield made
+
+
 @pytest.fixture
-def databases() -> Generator[list[str]]:
+def databases(server: str) -> Generator[list[str]]:
     """Return the addresses of three stores, the first of which has two spaces."""
     with ExitStack() as stack:
-        server = stack.enter_context(servers.SHARED.served())
         made = [stack.enter_context(servers.schema(server)) for _ in range(3)]
         for space in ("default", "other"):
             with SyncMemory.open(made[0], space=space, embedder=EMBEDDER) as memory:
