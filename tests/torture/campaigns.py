@@ -10,6 +10,7 @@ from tests.torture.figures import Campaign
 NAMES: tuple[str, ...] = (
     "cancelled_commits",
     "clocks",
+    "cluster",
     "crowd",
     "damage",
     "disk",

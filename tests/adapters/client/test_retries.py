@@ -172,6 +172,28 @@ def test_a_server_that_stays_busy_raises_its_own_error() -> None:
     assert (busy.value.message, busy.value.recovery, busy.value.facts) == ("held", "Wait.", {})
 
 
+def test_a_redirection_to_another_host_is_followed_with_the_token() -> None:
+    there = {"location": "http://127.0.0.1:2/v1/spaces/default/log"}
+    transport = Scripted((307, there, b""), (200, JSON, b'{"items": []}'))
+    with SyncMemory.open("http://127.0.0.1:1", token="secret", transport=transport) as memory:  # noqa: S106
+        assert memory.log() == ()
+    assert [each.url.port for each in transport.sent] == [1, 2]
+    assert transport.sent[1].headers["authorization"] == "Bearer secret"
+
+
+def test_a_redirection_that_gives_the_token_away_or_has_no_end_is_an_error() -> None:
+    open_to_all = (307, {"location": "http://127.0.0.1:2/v1/spaces/default/log"}, b"")
+    transport = Scripted(open_to_all)
+    with (
+        SyncMemory.open("https://127.0.0.1:1", token="secret", transport=transport) as memory,  # noqa: S106
+        pytest.raises(ServerUnreachable),
+    ):
+        memory.log()
+    assert len(transport.sent) == 1
+    with through(Scripted(*[open_to_all] * 9)) as memory, pytest.raises(ServerUnreachable):
+        memory.log()
+
+
 def test_errors_of_the_interface_are_errors_of_their_own_classes() -> None:
     body = b'{"code": "overloaded", "detail": "144 wait", "recovery": "Wait.", "under_way": 144}'
     transport = Scripted((503, PROBLEM, body))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 import httpx
@@ -21,18 +21,57 @@ PATIENCE_S = 30.0
 LEASE_S = 2.0
 
 
-@define(kw_only=True)
+@define(kw_only=True, eq=False)
 class HostProcess:
     """One `mnemic serve --cluster`, and a client with all permissions."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    secret: str
+    """The token of the client."""
+    command: list[str]
     client: httpx.Client
+    process: subprocess.Popen[bytes] | None = None
+
+    def begin(self) -> None:
+        """Begin it, without a wait until it serves."""
+        self.process = subprocess.Popen(
+            self.command, stdout=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        )
 
     def kill(self) -> None:
         """Kill it, and wait until it is gone."""
-        self.process.kill()
-        self.process.wait()
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def end(self) -> int:
+        """Ask it to end, and return its exit status."""
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(PATIENCE_S)
+
+    def freeze(self) -> None:
+        """Stop it in the middle of whatever it does, until ``thaw``."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
+
+    def serves(self) -> bool:
+        """Return whether it answers.
+
+        Raises:
+            AssertionError: It has ended by itself.
+        """
+        assert self.process is not None
+        assert self.process.poll() is None, "a host has ended"
+        try:
+            return self.client.get("/healthz").status_code == 200
+        except httpx.TransportError:
+            return False
 
 
 @contextmanager
@@ -47,7 +86,7 @@ def hosts(
             for _ in range(count)
         ]
         for each in made:
-            until(partial(_serves, each))
+            until(each.serves)
         yield made
 
 
@@ -62,16 +101,14 @@ def _host(
         "--port", str(port), "--token-file", str(folder / "tokens"), "--quiet",
         "--cluster", url, "--lease", str(lease_s), *options,
     ]  # fmt: skip
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    )
     headers = {"authorization": f"Bearer {secret}"}
-    try:
-        with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_S) as client:
-            yield HostProcess(url=url, process=process, client=client)
-    finally:
-        process.kill()
-        process.wait()
+    with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_S) as client:
+        host = HostProcess(url=url, secret=secret, command=command, client=client)
+        try:
+            host.begin()
+            yield host
+        finally:
+            host.kill()
 
 
 def until(is_so: Callable[[], bool], patience_s: float = PATIENCE_S) -> float:
@@ -81,14 +118,6 @@ def until(is_so: Callable[[], bool], patience_s: float = PATIENCE_S) -> float:
         assert time.monotonic() < began + patience_s
         time.sleep(0.05)
     return time.monotonic() - began
-
-
-def _serves(host: HostProcess) -> bool:
-    assert host.process.poll() is None, "a host has ended"
-    try:
-        return host.client.get("/healthz").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def _free_port() -> int:

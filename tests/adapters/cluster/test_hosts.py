@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,16 @@ import httpx
 import orjson
 import pytest
 
-from tests.adapters.cluster.cluster_hosts import HostProcess, hosts, until
+from mnemic.adapters.client import SyncMemory
+from mnemic.kernel.errors import Unauthenticated
+from tests.adapters.cluster.cluster_hosts import LEASE_S, HostProcess, hosts, until
 from tests.adapters.stores.postgres import server as servers
 
 pytestmark = pytest.mark.extended
 
 SPACE = "/v1/spaces/default"
 BLOCKS = f"{SPACE}/blocks"
+DASHBOARD = Path(__file__).parents[3] / "docs" / "how-to" / "grafana.json"
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +113,17 @@ def test_the_command_line_shows_hosts_and_leaders(
     assert space["epoch"] >= 1
 
 
+def test_hosts_measure_what_the_dashboard_shows(pair: tuple[HostProcess, HostProcess]) -> None:
+    learn(pair[1], "Passed on once more.")
+    found = [host.client.get("/metrics").text for host in pair]
+    shown = set(re.findall(r"\b(?:mnemic|process)_\w+", DASHBOARD.read_text(encoding="utf-8")))
+    assert shown <= set(re.findall(r"^\w+", found[0], re.MULTILINE))
+    assert "\nmnemic_cluster_spaces_led 1.0" in found[0]
+    assert "\nmnemic_cluster_takeovers_total 1.0" in found[0]
+    assert "\nmnemic_cluster_spaces_led 0.0" in found[1]
+    assert "\nmnemic_cluster_passed_on_total 0.0" not in found[1]
+
+
 def test_a_client_is_sent_to_the_leader_if_the_host_shall_not_pass_on(
     pair: tuple[HostProcess, HostProcess], address: str, tmp_path: Path
 ) -> None:
@@ -115,6 +131,32 @@ def test_a_client_is_sent_to_the_leader_if_the_host_shall_not_pass_on(
         answer = third.client.post(BLOCKS, json={"content": "Not here."})
         assert answer.status_code == 307
         assert answer.headers["location"].startswith(f"{pair[0].url}{BLOCKS}")
+        # The token is sent along, and unknown there: each has a file of its own.
+        with (
+            SyncMemory.open(third.url, token=third.secret) as memory,
+            pytest.raises(Unauthenticated),
+        ):
+            memory.learn("Not there either.")
+
+
+def test_a_request_does_not_wait_for_a_leader_that_has_stopped(
+    pair: tuple[HostProcess, HostProcess],
+) -> None:
+    one, two = pair
+    body, key = {"content": "Said while the leader is stopped."}, {"Idempotency-Key": "stopped"}
+    one.freeze()
+    try:
+        began = time.monotonic()
+        answer = two.client.post(BLOCKS, json=body, headers=key)
+        assert (answer.status_code, answer.json()["code"]) == (503, "overdue")
+        assert int(answer.headers["retry-after"]) >= 1
+        assert two.client.post(BLOCKS, json=body, headers=key).is_success
+        assert time.monotonic() - began < 10 * LEASE_S  # a call may take a minute
+    finally:
+        one.thaw()
+    assert learn(one, "It has woken up.").json()["version"] > 0
+    found = two.client.get(BLOCKS).json()["items"]
+    assert [each["content"] for each in found].count(body["content"]) == 1
 
 
 def test_another_host_takes_over_from_one_that_was_killed(address: str, tmp_path: Path) -> None:

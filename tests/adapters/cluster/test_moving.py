@@ -21,11 +21,16 @@ EMBEDDER = HashEmbedder(8)
 STEPS = ("copied", "taken over", "caught up", "moved")
 
 
+@pytest.fixture(scope="module")
+def server() -> Generator[str]:
+    with servers.SHARED.served() as made:
+        yield made
+
+
 @pytest.fixture
-def databases() -> Generator[tuple[str, str]]:
+def databases(server: str) -> Generator[tuple[str, str]]:
     """Return the addresses of two stores, the first of which has a space with three blocks."""
     with ExitStack() as stack:
-        server = stack.enter_context(servers.SHARED.served())
         one, two = (stack.enter_context(servers.schema(server)) for _ in range(2))
         with SyncMemory.open(one, embedder=EMBEDDER) as memory:
             for text in ("The demo is on Thursday.", "Ines leads it.", "Jonas pays."):

@@ -16,11 +16,12 @@ import pytest
 
 from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
-from mnemic.adapters.stores.logs.staged_spaces import Swept, staged
+from mnemic.adapters.stores.logs.staged_spaces import Swept, hidden, staged
 from mnemic.adapters.stores.opening import open_store
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
 from mnemic.adapters.stores.sqlite import SQLiteLog, SQLiteStore
 from mnemic.kernel.errors import HistoryReplaced, SpaceExists, VersionConflict, ViewReadOnly
+from mnemic.kernel.ports import LookupStore, StagingStore
 from mnemic.specs.contracts.log_entries import (
     bare,
     contents,
@@ -200,3 +201,15 @@ def test_a_maker_that_starts_as_another_completes_destroys_nothing(
         ):
             pytest.fail("there is nothing to make")
     assert [record for record, _ in second.log("home").read()] == list(records(0, 2))
+
+
+def test_a_space_is_found_by_its_name_unless_it_is_staged(address: str) -> None:
+    with closing(open_store(address)) as store:
+        assert isinstance(store, LookupStore)
+        store.log("there")
+        assert (store.has("there"), store.has("not there")) == (True, False)
+        assert isinstance(store, StagingStore)
+        with store.draft("copy"):
+            assert not store.has("copy")
+            assert not store.has(hidden("copy"))
+        assert store.has("copy")

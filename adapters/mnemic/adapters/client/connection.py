@@ -18,7 +18,7 @@ from anyio import to_thread
 from mnemic.adapters.client.answers import Answer, Outcome, Silence, answered
 from mnemic.adapters.client.own_writes import OwnWrites
 from mnemic.adapters.client.requests import SSE, Request
-from mnemic.adapters.client.retries import pause_s
+from mnemic.adapters.client.retries import REDIRECTIONS_MAX, pause_s, redirection
 from mnemic.adapters.client.server import Server
 from mnemic.adapters.client.sse import OperationStream, Progress
 from mnemic.adapters.client.subscription import EventSubscription
@@ -83,6 +83,11 @@ class Connection:
         tries = 0
         while True:
             outcome = self._try(request, progress, into)
+            for _ in range(REDIRECTIONS_MAX):
+                there = redirection(self.server, outcome)
+                if there is None:
+                    break
+                outcome = self._try(request, progress, into, there)
             self._own_writes.note(request, outcome)
             wait_s = pause_s(self.server, request, outcome, tries)
             tries += 1
@@ -101,13 +106,19 @@ class Connection:
                 outcome = yield from entries
             time.sleep(following.pause_s(outcome))
 
-    def _try(self, request: Request, progress: Progress | None, into: Download | None) -> Outcome:
+    def _try(
+        self,
+        request: Request,
+        progress: Progress | None,
+        into: Download | None,
+        address: str | None = None,
+    ) -> Outcome:
         import httpx
         from httpx_sse import EventSource
 
         stream = OperationStream(progress)
         try:
-            with self._client.stream(**self._sent(request)) as response:
+            with self._client.stream(**self._sent(request, address)) as response:
                 if into is not None and _is_archive(response):
                     with into.begun() as unpacking:
                         for piece in response.iter_bytes():
@@ -140,10 +151,10 @@ class Connection:
         except httpx.RequestError as error:
             return _silence(error)
 
-    def _sent(self, request: Request) -> dict[str, Any]:
+    def _sent(self, request: Request, address: str | None = None) -> dict[str, Any]:
         if self._is_closed:
             raise Closed("the memory is closed")
-        return {**_sent(self.server, request, self._own_writes), "content": request.body}
+        return {**_sent(self.server, request, self._own_writes, address), "content": request.body}
 
 
 class AsyncConnection:
@@ -177,6 +188,11 @@ class AsyncConnection:
         tries = 0
         while True:
             outcome = await self._try(request, progress, into)
+            for _ in range(REDIRECTIONS_MAX):
+                there = redirection(self.server, outcome)
+                if there is None:
+                    break
+                outcome = await self._try(request, progress, into, there)
             self._own_writes.note(request, outcome)
             wait_s = pause_s(self.server, request, outcome, tries)
             tries += 1
@@ -198,14 +214,18 @@ class AsyncConnection:
             await anyio.sleep(following.pause_s(ended.pop()))
 
     async def _try(
-        self, request: Request, progress: Progress | None, into: Download | None
+        self,
+        request: Request,
+        progress: Progress | None,
+        into: Download | None,
+        address: str | None = None,
     ) -> Outcome:
         import httpx
         from httpx_sse import EventSource
 
         stream = OperationStream(progress)
         try:
-            async with self._client.stream(**self._sent(request)) as response:
+            async with self._client.stream(**self._sent(request, address)) as response:
                 if into is not None and _is_archive(response):
                     with into.begun() as unpacking:
                         async for piece in response.aiter_bytes(PIECE_BYTES):
@@ -241,12 +261,12 @@ class AsyncConnection:
         except httpx.RequestError as error:
             ended.append(_silence(error))
 
-    def _sent(self, request: Request) -> dict[str, Any]:
+    def _sent(self, request: Request, address: str | None = None) -> dict[str, Any]:
         if self._is_closed:
             raise Closed("the memory is closed")
         body = request.body
         content = _pieces(body) if isinstance(body, Packed) else body
-        return {**_sent(self.server, request, self._own_writes), "content": content}
+        return {**_sent(self.server, request, self._own_writes, address), "content": content}
 
 
 async def _pieces(packed: Packed) -> AsyncGenerator[bytes]:
@@ -288,10 +308,12 @@ def _trusted() -> SSLContext:
     return httpx.create_ssl_context()
 
 
-def _sent(server: Server, request: Request, own_writes: OwnWrites) -> dict[str, Any]:
+def _sent(
+    server: Server, request: Request, own_writes: OwnWrites, address: str | None
+) -> dict[str, Any]:
     return {
         "method": request.method,
-        "url": server.address + request.target,
+        "url": address or server.address + request.target,
         "headers": own_writes.headers(request),
         "timeout": max(server.timeout_s, request.silence_s),
     }

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import closing
 from threading import Event, Lock, Thread
 
 from mnemic.adapters.cluster.settings import RENEWALS, ClusterSettings
+from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.leaders import Leader, elsewhere
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.faults import named
@@ -35,25 +37,37 @@ class ClusterHost:
 
     def __init__(self, store: PostgresStore, settings: ClusterSettings) -> None:
         self.settings = settings
-        self._address = store.address
+        self.address = store.address
         self._store = store
         self._datastore = Datastore(store.address)  # a lease waits for no append
         self._leadership = Leadership(self._datastore)
         self._epochs: dict[str, int] = {}
+        self.takeovers = 0
+        """Epochs that this process has begun."""
         self._until_s = float("-inf")
         """Until when the lease lasts, by this machine's monotonic clock."""
         self._changing = Lock()
         self._stopping = Event()
         self._renewing = Thread(target=self._keep, name="mnemic-lease", daemon=True)
         try:
-            with named(self._address):
+            with named(self.address):
                 self._leadership.enable()
             self._renew()
         except BaseException:
             self._datastore.close()
             raise
-        store.leads = self
+        store.leads, store.is_home = self, settings.is_home
         self._renewing.start()
+
+    @property
+    def led(self) -> int:
+        """How many spaces this process leads, as far as it knows without asking."""
+        return len(self._epochs) if self.lease_left_s > 0 else 0
+
+    @property
+    def lease_left_s(self) -> float:
+        """For how long the lease lasts unless it is renewed; 0: it has ended."""
+        return max(0.0, self._until_s - time.monotonic())
 
     def leads(self, space: str) -> bool:
         """Return whether this host leads *space*, as far as it knows without asking."""
@@ -85,17 +99,29 @@ class ClusterHost:
         """
         if time.monotonic() >= self._until_s:
             self._renew()
-        with named(self._address):
-            leader = self._leadership.lead(space, self.settings.id)
+        with named(self.address):
+            began = self._leadership.take(space, self.settings.id)
+            leader = self._leadership.leader(space)
         if leader is None:
             self._store.check_not_moved(space)
             raise SpaceNotFound(f"there is no space {space!r}", space=space)
         with self._changing:
+            self.takeovers += began
             if leader.host == self.settings.id:
                 self._epochs[space] = leader.epoch
             else:
                 self._epochs.pop(space, None)
         return leader
+
+    def still_leads(self, space: str, leader: Leader) -> bool:
+        """Return whether *leader* still leads *space*, and its lease has not ended.
+
+        Raises:
+            StoreFailed, StoreBusy: The database does not answer.
+        """
+        with named(self.address):
+            found = self._leadership.leader(space)
+        return found is not None and found.epoch == leader.epoch and found.left_s > 0
 
     def seize(self, space: str) -> int:
         """Take *space* over from the host that leads it; return the epoch that begins.
@@ -103,13 +129,25 @@ class ClusterHost:
         Raises:
             SpaceNotFound, MovedAway, StoreFailed, StoreBusy: As ``leader``.
         """
-        with named(self._address):
+        with named(self.address):
             epoch = self._leadership.seize(space, self.settings.id)
         return self.leader(space).epoch if epoch is None else epoch
 
+    def has_moved(self, space: str) -> bool:
+        """Return whether *space* is in another database now, as far as it was noticed."""
+        return space in self._store.moved_away
+
+    def check_not_moved(self, space: str) -> None:
+        """Refuse a space that is in another database now.
+
+        Raises:
+            MovedAway: With its address.
+        """
+        self._store.check_not_moved(space)
+
     def moved(self) -> tuple[str, ...]:
         """Return the names of the spaces that were moved to other databases."""
-        with named(self._address):
+        with named(self.address):
             return self._leadership.moved()
 
     def forget(self, space: str) -> None:
@@ -118,14 +156,18 @@ class ClusterHost:
             self._epochs.pop(space, None)
 
     def close(self) -> None:
-        """Give up the lease, so that other hosts may lead the spaces at once. Idempotent."""
+        """Give up the lease, so that other hosts may lead the spaces at once. Idempotent.
+
+        A lease that other workers have too ends by itself, or with all of them: see ``give_up``.
+        """
         if self._stopping.is_set():
             return
         self._stopping.set()
         self._renewing.join()
         try:
-            with named(self._address):
-                self._leadership.end(self.settings.id)
+            if not self.settings.is_shared:
+                with named(self.address):
+                    self._leadership.end(self.settings.id)
         except MnemicError as error:
             LOG.warning("the lease is left to end by itself: %s", error)
         finally:
@@ -141,7 +183,7 @@ class ClusterHost:
 
     def _renew(self) -> None:
         began_s = time.monotonic()
-        with named(self._address):
+        with named(self.address):
             self._leadership.renew(self.settings.id, self.settings.url, self.settings.lease_s)
         with self._changing:
             if began_s >= self._until_s:  # it had ended: others may have taken over
@@ -164,3 +206,12 @@ def joined(store: Store, settings: ClusterSettings) -> ClusterHost:
             field="cluster",
         )
     return ClusterHost(inner, settings)
+
+
+def give_up(address: str, settings: ClusterSettings) -> None:
+    """Give up the lease of a host whose workers have ended."""
+    try:
+        with closing(Datastore(parsed(address))) as datastore, named(datastore.address):
+            Leadership(datastore).end(settings.id)
+    except MnemicError as error:
+        LOG.warning("the lease is left to end by itself: %s", error)

@@ -22,8 +22,12 @@ class ClusterSettings:
     """Of the host, the same for all its workers; another after a restart."""
     url: str
     """Where the other hosts reach its HTTP interface, without a slash at the end."""
+    is_shared: bool = False
+    """Whether several workers have the lease, which does not end with the first of them."""
     lease_s: float = field(default=LEASE_S, validator=ge(LEASE_MIN_S))
     """For how long a host that is not heard of keeps its spaces."""
+    is_home: bool = True
+    """Whether spaces are made in this database; if not, others were only moved to it."""
     elsewhere: Literal["forward", "redirect"] = "forward"
     """What is done with a write to a space that another host leads: it is passed on, or the client
     is sent there (307)."""

@@ -10,27 +10,36 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from anyio import to_thread
-from attrs import define, evolve, field, frozen
+from attrs import evolve
 
-from mnemic.adapters.files import atomic_files
+from mnemic.adapters.hosting.slots import (
+    Hold,
+    Slot,
+    Vacancy,
+    close_slot,
+    exists,
+    missing,
+    open_given,
+    open_space,
+    try_writing,
+)
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
-from mnemic.adapters.stores.leaders import MovedAway
-from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
-from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound
+from mnemic.adapters.stores.addresses import parsed
+from mnemic.adapters.stores.leaders import MovedAway, moved_away
+from mnemic.adapters.stores.opening import IN_MEMORY, Address
+from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists
 from mnemic.kernel.ports import Store
-from mnemic.kernel.results import ImportResult
 from mnemic.kernel.validation import checked_name
 
 if TYPE_CHECKING:
@@ -39,68 +48,8 @@ if TYPE_CHECKING:
 
 OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
-PROBE_BYTES = 4096
-"""A page of a disk."""
-
-
-@define(kw_only=True, eq=False)
-class _Slot:
-    """The slot of one space that is open, or being opened."""
-
-    memory: SyncMemory | None = None
-    """None: it is not open."""
-    callers: int = 0
-    used: int = 0
-    """When it was last requested, by a counter of requests."""
-    lock: anyio.Lock = field(factory=anyio.Lock)
-    """Held while the space is opened or closed."""
-
-
-@frozen(kw_only=True)
-class Hold:
-    """A space that stays open until it is released."""
-
-    memory: SyncMemory
-    """The open memory; callers take session handles on it."""
-    release: Callable[[], None]
-    """Releases the space. Call once."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.release()
-
-
-@frozen(kw_only=True)
-class Vacancy:
-    """A reserved name for a space that does not exist yet, until it is imported or released."""
-
-    space: str
-    into: Store
-    opening: Mapping[str, Any]
-    """Arguments of ``SyncMemory.open``, of which clock and entropy are used."""
-    release: Callable[[], None]
-    """Makes the space visible, or the name available again. Call once."""
-
-    def fill(
-        self, path: Path, *, actor: str, progress: Callable[[int, int], None] | None = None
-    ) -> ImportResult:
-        """Create the space from an export. Runs on a thread. See ``SyncMemory.import_space``."""
-        return SyncMemory.import_space(
-            path,
-            self.into,
-            space=self.space,
-            actor=actor,
-            clock=self.opening.get("clock"),
-            entropy=self.opening.get("entropy"),
-            progress=progress,
-        )
+MOVES_MAX = 4
+"""How often one request follows a space that is moved meanwhile."""
 
 
 class Spaces:
@@ -132,22 +81,21 @@ class Spaces:
         """This host of a cluster, while the spaces are open; None: there is no cluster."""
         self.readers: Spaces = self
         """The spaces that answer reads of what another host leads."""
-        self._is_followed = False
-        """Whether these are spaces that were moved away from others, which follow no further."""
         self._elsewhere: dict[str, Spaces] = {}
         """Spaces of other databases, by address."""
         self._moved: dict[str, str] = {}
         """The addresses of spaces that were moved, as far as it was noticed."""
-        self._left: list[_Slot] = []
+        self._left: list[Slot] = []
         """Slots of spaces that were moved away while they were open here."""
         self._given = store
         self._keys = keys
         self._store: Store | None = None
         self._opening = opening
         self._open_max = open_max
-        self._slots: dict[str, _Slot] = {}
+        self._slots: dict[str, Slot] = {}
         self._requests = 0
         self._making = anyio.Lock()
+        self._following = anyio.Lock()
         self._reserved: set[str] = set()
         """Names of spaces that are being imported, and are invisible until they are complete."""
 
@@ -166,7 +114,7 @@ class Spaces:
 
     async def __aenter__(self) -> Self:
         self._store = await to_thread.run_sync(
-            partial(_opened, self._given, self._keys, self._opening)
+            partial(open_given, self._given, self._keys, self._opening)
         )
         if self._cluster_settings is not None:
             try:
@@ -187,7 +135,7 @@ class Spaces:
 
         self.cluster = await to_thread.run_sync(joined, self._open_store(), settings)
         if settings.read_from is not None:
-            reading = {**self._opening, "read_only": True}
+            reading: dict[str, Any] = {**self._opening, "read_only": True}
             readers = Spaces(
                 settings.read_from, open_max=self._open_max, keys=self._keys, **reading
             )
@@ -227,7 +175,7 @@ class Spaces:
             await to_thread.run_sync(probe)
         path: Path | None = getattr(store, "path", None)
         if path is not None and not self._opening.get("read_only", False):
-            await to_thread.run_sync(_try_writing, path)
+            await to_thread.run_sync(try_writing, path)
 
     @property
     def opened(self) -> dict[str, SyncMemory]:
@@ -250,7 +198,7 @@ class Spaces:
         name = checked_name("space", space)
         self._check_not_reserved(name)
         async with self._making:  # of several concurrent callers, one gets True
-            if name in await self.names():
+            if await to_thread.run_sync(exists, self._open_store(), self.cluster, name):
                 with await self.hold(name) as hold:
                     await to_thread.run_sync(check_not_erased, hold.memory)
                 return False
@@ -266,7 +214,7 @@ class Spaces:
         """
         name = checked_name("space", space)
         store = self._open_store()
-        is_there = name in await to_thread.run_sync(store.spaces)
+        is_there = await to_thread.run_sync(exists, self._open_store(), self.cluster, name)
         self._check_not_reserved(name)
         if is_there or name in self._slots:
             raise SpaceExists(f"there is a space {name!r} already", space=name)
@@ -290,50 +238,61 @@ class Spaces:
             Closed: The host is closed.
             LogCorrupt, StoreFailed, EmbedderMismatch: It cannot be opened.
         """
-        home = self.home_of(space)
-        if home is not self:
-            return await home.hold(space)
-        try:
-            return await self._hold(space, making=False)
-        except MovedAway as moved:
-            return await (await self.follow(space, moved)).hold(space)
+        for _ in range(MOVES_MAX):
+            home = self.home_of(space)
+            try:
+                return await home._hold(space, making=False)  # noqa: SLF001 - of this class
+            except MovedAway as moved:
+                await self.follow(space, moved, home)
+        raise moved_away(space, "")
 
     def home_of(self, space: str) -> Spaces:
         """Return the spaces of the database that holds *space*, as far as it was noticed."""
         address = self._moved.get(space)
         return self if address is None else self._elsewhere[address]
 
-    def return_home(self, space: str) -> None:
-        """Look for *space* here again: it is not any more where it was moved to."""
-        self._moved.pop(space, None)
+    def is_at(self, home: Spaces, space: str) -> bool:
+        """Return whether *space* is still in the database of *home*, as far as it was noticed."""
+        is_left = home.cluster is not None and home.cluster.has_moved(space)
+        return self.home_of(space) is home and not is_left
 
-    async def follow(self, space: str, moved: MovedAway) -> Spaces:
-        """Return the spaces of the database that *space* was moved to.
+    async def follow(self, space: str, moved: MovedAway, home: Spaces) -> None:
+        """Have ``home_of`` name the database that *space* was moved to.
+
+        Args:
+            space: Its name.
+            moved: What was said of it in the database of *home*.
+            home: Where it was looked for: here, or where it was moved to before.
 
         Raises:
-            MovedAway: This is no host of a cluster, or the space is being moved once more.
+            MovedAway: This is no host of a cluster.
             StoreFailed, StoreBusy, NotAStore: That database does not answer.
         """
-        if self._cluster_settings is None or self._is_followed:
+        if self._cluster_settings is None or self.cluster is None:
             raise moved
-        if moved.address not in self._elsewhere:
-            settings = evolve(self._cluster_settings, read_from=None)
-            other = Spaces(
-                moved.address,
-                open_max=self._open_max,
-                keys=self._keys,
-                cluster=settings,
-                **self._opening,
-            )
-            other._is_followed = True
-            self._elsewhere[moved.address] = await other.__aenter__()
+        home._leave(space)
+        if home.cluster is not None:
+            home.cluster.forget(space)
+        if home is not self and parsed(moved.address) == self.cluster.address:
+            self._moved.pop(space, None)
+            return
+        async with self._following:  # a database is opened once
+            if moved.address not in self._elsewhere:
+                other = Spaces(
+                    moved.address,
+                    open_max=self._open_max,
+                    keys=self._keys,
+                    cluster=evolve(self._cluster_settings, read_from=None, is_home=False),
+                    **self._opening,
+                )
+                self._elsewhere[moved.address] = await other.__aenter__()
         self._moved[space] = moved.address
-        if self.cluster is not None:
-            self.cluster.forget(space)
+
+    def _leave(self, space: str) -> None:
+        """Have a space that was moved away closed when its last caller has left it."""
         slot = self._slots.pop(space, None)
         if slot is not None:
             self._left.append(slot)
-        return self._elsewhere[moved.address]
 
     @asynccontextmanager
     async def session_handle(
@@ -379,7 +338,7 @@ class Spaces:
                 await other.close()
         for slot in [*self._slots.values(), *self._left]:
             async with slot.lock:
-                await _close(slot)
+                await close_slot(slot)
         self._left.clear()
         self._slots.clear()
         if self.cluster is not None:
@@ -392,9 +351,12 @@ class Spaces:
     async def _hold(self, space: str, *, making: bool) -> Hold:
         self._open_store()
         if space in self._reserved:
-            raise _missing(space)
+            raise missing(space)
+        if space in self._slots and not self.is_at(self, space):
+            assert self.cluster is not None  # noqa: S101 - it has noticed the move
+            await to_thread.run_sync(self.cluster.check_not_moved, space)
         self._requests += 1
-        slot = self._slots.setdefault(space, _Slot())
+        slot = self._slots.setdefault(space, Slot())
         slot.used, slot.callers = self._requests, slot.callers + 1
         try:
             if slot.memory is None:
@@ -405,14 +367,14 @@ class Spaces:
         assert slot.memory is not None  # noqa: S101 - a space with a caller is not closed
         return Hold(memory=slot.memory, release=partial(self._release, space, slot))
 
-    async def _open(self, space: str, slot: _Slot, *, making: bool) -> None:
+    async def _open(self, space: str, slot: Slot, *, making: bool) -> None:
         async with slot.lock:
             if slot.memory is None:
                 await self._make_room()
-                opening = partial(_open_space, self._open_store(), space, making, self._opening)
+                opening = partial(open_space, self._open_store(), space, making, self._opening)
                 slot.memory = await to_thread.run_sync(opening)
 
-    def _release(self, space: str, slot: _Slot) -> None:
+    def _release(self, space: str, slot: Slot) -> None:
         slot.callers -= 1
         if slot.memory is None and not slot.callers and self._slots.get(space) is slot:
             del self._slots[space]  # there is no such space, or it could not be opened
@@ -424,10 +386,11 @@ class Spaces:
         for slot in idle[: max(0, len(is_open) + 1 - self._open_max)]:
             async with slot.lock:
                 if not slot.callers:
-                    await _close(slot)
-        for slot in [each for each in self._left if not each.callers]:
-            self._left.remove(slot)
-            await _close(slot)
+                    await close_slot(slot)
+        idle = [each for each in self._left if not each.callers]
+        self._left = [each for each in self._left if each.callers]
+        for slot in idle:
+            await close_slot(slot)
         self._slots = {
             name: slot
             for name, slot in self._slots.items()
@@ -438,49 +401,3 @@ class Spaces:
         if self._store is None:
             raise Closed("the spaces are closed", recovery="Enter them: async with spaces.")
         return self._store
-
-
-def _opened(given: Address | Store, keys: Path | None, opening: dict[str, Any]) -> Store:
-    """Return the store, opened if it was given as an address."""
-    if not isinstance(given, str | Path):
-        return given
-    return open_store(
-        given,
-        synchronous=opening.get("synchronous", "full"),
-        read_only=opening.get("read_only", False),
-        keys=keys,
-    )
-
-
-def _open_space(store: Store, space: str, making: bool, opening: dict[str, Any]) -> SyncMemory:  # noqa: FBT001 - called once
-    if not making and space not in store.spaces():
-        with suppress(SpaceNotFound):
-            store.log(space, create=False)  # raises another error if it was moved away
-        raise _missing(space)
-    return SyncMemory.open(store, space=space, **opening)
-
-
-def _try_writing(path: Path) -> None:
-    """Write a temporary file in the folder of *path*.
-
-    Raises:
-        StoreFailed, StoreFull: It cannot be written.
-    """
-    with atomic_files.named(path), TemporaryFile(prefix=".mnemic-", dir=path.parent) as probe:
-        probe.write(bytes(PROBE_BYTES))
-        probe.flush()
-
-
-def _missing(space: str) -> SpaceNotFound:
-    return SpaceNotFound(
-        f"there is no space {space!r:.200}",
-        recovery="Name an existing space, or let an admin create it.",
-        space=space,
-    )
-
-
-async def _close(slot: _Slot) -> None:
-    """Close the memory of a slot. The lock of the slot is held."""
-    memory, slot.memory = slot.memory, None
-    if memory is not None:
-        await to_thread.run_sync(memory.close)

@@ -58,7 +58,7 @@ from mnemic.adapters.remote.transport_errors import (
     ShareExceeded,
     Stopping,
 )
-from mnemic.adapters.stores.leaders import LedElsewhere
+from mnemic.adapters.stores.leaders import LedElsewhere, MovedAway
 from mnemic.kernel.errors import InboxFull, MnemicError, StoreBusy, Unauthenticated
 
 EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")
@@ -248,6 +248,7 @@ def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str
             | Stopping()
             | StoreBusy()
             | LedElsewhere()
+            | MovedAway()
         ):
             return {"retry-after": str(settings.retry_after_s)}
         case _:

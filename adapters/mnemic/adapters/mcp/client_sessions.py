@@ -95,6 +95,8 @@ class _Entry:
     used_s: float
     """Time of last use, by the clock of the event loop."""
     session_handle: ClientHandle | None = None
+    home: Spaces | None = None
+    """The spaces of the database in which it was opened."""
     is_over: bool = False
     leaving: AsyncExitStack = field(factory=AsyncExitStack)
     lock: anyio.Lock = field(factory=anyio.Lock)
@@ -147,6 +149,9 @@ class ClientSessions:
                     await self._end(next(iter(self._entries)))
             entry.used_s = anyio.current_time()
             self._entries[key] = entry
+            if entry.home is not None and not self.spaces.is_at(entry.home, visit.space):
+                await self._end(key)  # the space was moved to another database
+                continue
             async with entry.lock:
                 session_handle = entry.session_handle or await self._handle_for(key, entry, visit)
                 if not entry.is_over:
@@ -164,6 +169,7 @@ class ClientSessions:
                 caller = visit.caller
                 found = self.spaces.session_handle(visit.space, actor=caller.name, zone=caller.zone)
                 memory = await stack.enter_async_context(found)
+                entry.home = self.spaces.home_of(visit.space)
                 entry.session_handle = ClientHandle(
                     memory=memory,
                     allows=visit.allows,

@@ -6,7 +6,7 @@ that a host can run against its own adapter.
 
 from __future__ import annotations
 
-from mnemic.kernel.ports.capabilities import StagingStore
+from mnemic.kernel.ports.capabilities import LookupStore, StagingStore
 from mnemic.kernel.ports.clock import Clock, Entropy
 from mnemic.kernel.ports.extractors import (
     RELATIONS,
@@ -57,6 +57,7 @@ __all__ = [
     "KnownBlock",
     "Log",
     "LogCapabilities",
+    "LookupStore",
     "Message",
     "Passage",
     "PayloadRow",

@@ -9,6 +9,15 @@ from mnemic.kernel.ports.store import Log, Store
 
 
 @runtime_checkable
+class LookupStore(Store, Protocol):
+    """Optional capability of a store: look for one space without a list of all."""
+
+    def has(self, space: str) -> bool:
+        """Return whether *space* is among ``spaces()``."""
+        ...
+
+
+@runtime_checkable
 class StagingStore(Store, Protocol):
     """Optional capability of a store: create a space atomically, in any number of appends."""
 

@@ -92,6 +92,20 @@ async def test_an_unreadable_head_wakes_the_followers() -> None:
     watches.leave("a")
 
 
+async def test_a_space_that_is_in_another_database_now_is_watched_there() -> None:
+    watches, before, now = Watches(2, asyncio.Event()), Log(), Log()
+    watch = watches.follow("a", before.head)
+    before.fails = True
+    with anyio.fail_after(LONG_S):
+        await watch.wait(0, 2 * LONG_S)
+    assert watches.follow("a", now.head) is watch
+    now.version = 1
+    await watch.wait(0, LONG_S)
+    assert watch.version == 1
+    for _ in range(2):
+        watches.leave("a")
+
+
 async def test_stopping_wakes_followers_and_refuses_new_ones() -> None:
     stopping = asyncio.Event()
     watches, log = Watches(2, stopping), Log()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import nullcontext
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,7 @@ from mnemic.adapters.cli.invocation.context import (
 )
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.extras import pip_install
+from mnemic.adapters.stores.addresses import is_server
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import FieldRefused, Unavailable
 
@@ -53,6 +55,7 @@ def serve(
     elsewhere: Literal["forward", "redirect"] = "forward",
     read_from: str | None = None,
     lease: float = 5.0,
+    checkpoints: Path | None = None,
     telemetry: Flag = False,
     quiet: Flag = False,
     run: Run,
@@ -93,6 +96,9 @@ def serve(
             other hosts lead.
         lease: Seconds after which another host takes over from one that is not heard of. Range:
             >= 0.5.
+        checkpoints: Folder of files from which a space of a store on a server is opened quickly,
+            instead of from its first event. Hosts may share it, but not over NFS. They hold texts,
+            unless the store is encrypted.
         telemetry: Send a trace of each request to where the variables OTEL_* say; it contains no
             text of a memory. It needs the extra telemetry.
         quiet: Log no requests.
@@ -119,7 +125,13 @@ def serve(
     count = _processors() if workers == "auto" else workers
     check_count(count)
     server.check_reach(keyring, settings)
-    part = _part(cluster, elsewhere=elsewhere, read_from=read_from, lease_s=lease)
+    part = _part(
+        cluster,
+        elsewhere=elsewhere,
+        read_from=read_from,
+        lease_s=lease,
+        is_shared=count > 1,
+    )
     if not make:
         check_meant(run.path)
     log = partial(log_to_stderr, quiet=quiet, several=count > 1)
@@ -136,10 +148,19 @@ def serve(
             recovery="Leave out --cluster: any host may read the database.",
             field="read_only",
         )
+    if checkpoints is not None and not is_server(run.path):
+        raise FieldRefused(
+            f"{run.store} is a file, which has its checkpoints beside it",
+            recovery="Leave out --checkpoints.",
+            field="checkpoints",
+        )
     extractor = None if read_only else chat_extractor(run)
-    with extractor or nullcontext():
+    spaces = spaces_of(
+        run, read_only=read_only, extractor=extractor, cluster=part, checkpoints=checkpoints
+    )
+    with extractor or nullcontext(), _given_up(run, part):
         server.run(
-            spaces_of(run, read_only=read_only, extractor=extractor, cluster=part),
+            spaces,
             keyring,
             settings,
             announce=lambda url: _announce(run, url, keyring),
@@ -173,12 +194,25 @@ def _begin(run: Invocation, *, read_only: bool) -> None:
             pass
 
 
+@contextmanager
+def _given_up(run: Invocation, part: ClusterSettings | None) -> Generator[None]:
+    """Give up the lease that several workers share when all of them have ended."""
+    try:
+        yield
+    finally:
+        if part is not None and part.is_shared:
+            from mnemic.adapters.cluster.host import give_up
+
+            give_up(str(run.path), part)
+
+
 def _part(
     url: str | None,
     *,
     elsewhere: Literal["forward", "redirect"],
     read_from: str | None,
     lease_s: float,
+    is_shared: bool,
 ) -> ClusterSettings | None:
     """Return how this host takes part in a cluster; None: it does not.
 
@@ -196,6 +230,7 @@ def _part(
         id=f"{url}#{uuid4().hex[:8]}",
         url=server_at(url, token="").address,
         lease_s=lease_s,
+        is_shared=is_shared,
         elsewhere=elsewhere,
         read_from=read_from,
     )
@@ -207,12 +242,18 @@ def spaces_of(
     read_only: bool,
     extractor: Extractor | None = None,
     cluster: ClusterSettings | None = None,
+    checkpoints: Path | None = None,
 ) -> Spaces:
     """Return the spaces of the store, to be served."""
     from mnemic.adapters.embedders.shipped import embedder_named
     from mnemic.adapters.hosting import Spaces
 
-    opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only, "extractor": extractor}
+    opening: dict[str, Any] = {
+        "actor": SERVER,
+        "read_only": read_only,
+        "extractor": extractor,
+        "checkpoints": checkpoints,
+    }
     if run.embedder is not None and not read_only:
         opening["embedder"] = embedder_named(run.embedder)
     return Spaces(

@@ -6,6 +6,7 @@ a client that needs its own writes names the least version in ``Mnemic-Min-Versi
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -15,24 +16,29 @@ from anyio import to_thread
 from attrs import evolve
 
 from mnemic.adapters.hosting import Hold, Spaces
+from mnemic.adapters.hosting.spaces import MOVES_MAX
 from mnemic.adapters.http.endpoints.prepared_call import PreparedCall
+from mnemic.adapters.http.messages.requests import STREAM
 from mnemic.adapters.http.messages.responses import Answer
 from mnemic.adapters.http.messages.streamed_responses import Pieces
 from mnemic.adapters.inprocess.operations.answer_version import version_of
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
+from mnemic.adapters.remote.transport_errors import Overdue
 from mnemic.adapters.stores.leaders import Leader, MovedAway, elsewhere, moved_away
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SpaceNotFound
 
 if TYPE_CHECKING:
     import httpx
 
+    from mnemic.adapters.cluster.host import ClusterHost
+
 MIN_VERSION: Final = "Mnemic-Min-Version"
 FORWARDED: Final = "Mnemic-Forwarded"
 """Marks a request that a host has passed on, which is not passed on again."""
 PASSED_ON: Final = frozenset(
     b"accept authorization content-type idempotency-key if-match if-none-match "
-    b"mnemic-min-version mnemic-session x-request-id".split()
+    b"mnemic-min-version mnemic-session traceparent tracestate x-request-id".split()
 )
 """Headers that the leader gets."""
 KEPT: Final = frozenset(
@@ -40,8 +46,8 @@ KEPT: Final = frozenset(
     "vary www-authenticate".split()
 )
 """Headers of its answer that the client gets."""
-MOVES_MAX: Final = 4
-"""How often one request follows a space that is moved meanwhile."""
+KEPT_OPEN: Final = 20
+"""Idle connections to other hosts."""
 POLL_S: Final = 0.02
 CONNECT_S: Final = 2.0
 """A leader that takes longer to accept a connection counts as gone."""
@@ -52,6 +58,8 @@ class Forwarding:
 
     def __init__(self) -> None:
         self._client: httpx.AsyncClient | None = None
+        self.passed_on = 0
+        """Requests that were sent to other hosts."""
 
     async def close(self) -> None:
         """Close them."""
@@ -59,17 +67,33 @@ class Forwarding:
             await self._client.aclose()
 
     async def answer(
-        self, prepared: PreparedCall, scope: Any, leader: Leader, *, timeout_s: float
-    ) -> Pieces:
+        self,
+        prepared: PreparedCall,
+        scope: Any,
+        leader: Leader,
+        cluster: ClusterHost,
+        *,
+        timeout_s: float,
+    ) -> Answer | Pieces:
         """Return what the leader answers to a request.
 
+        Args:
+            prepared: The request.
+            scope: Its ASGI scope.
+            leader: Of its space.
+            cluster: This host, which knows whether the leader still leads.
+            timeout_s: How long each part of the answer may take.
+
         Raises:
-            LedElsewhere: It cannot be reached, or hung up.
+            LedElsewhere: It cannot be reached.
+            Overdue: It does not answer in time, or hung up: a command may have been done.
         """
         import httpx
 
         if self._client is None:
-            self._client = httpx.AsyncClient(trust_env=False)
+            # A leader that has stopped holds its connections up, and not those to others.
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN)
+            self._client = httpx.AsyncClient(trust_env=False, limits=limits)
         sent = [each for each in scope["headers"] if each[0] in PASSED_ON]
         request = self._client.build_request(
             prepared.route.method,
@@ -78,10 +102,25 @@ class Forwarding:
             headers=[*sent, (FORWARDED.encode(), b"1"), (b"accept-encoding", b"identity")],
             timeout=httpx.Timeout(timeout_s, connect=CONNECT_S),
         )
+        self.passed_on += 1
+        sending = asyncio.create_task(self._client.send(request, stream=True))
         try:
-            response = await self._client.send(request, stream=True)
-        except httpx.RequestError as error:
+            await _answered(sending, prepared.space, leader, cluster)
+            response = await sending
+            headers = {name: value for name, value in response.headers.items() if name in KEPT}
+            if not headers.get("content-type", "").startswith(STREAM):
+                body = await response.aread()
+                headers.pop("content-length", None)
+                return Answer(status=response.status_code, headers=headers, body=body)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise elsewhere(prepared.space, leader) from error
+        except httpx.RequestError as error:
+            raise Overdue(
+                f"the host that leads {prepared.space!r} gave no answer", url=leader.url
+            ) from error
+
+        finally:
+            sending.cancel()
 
         async def pieces() -> AsyncGenerator[bytes]:
             try:
@@ -90,8 +129,20 @@ class Forwarding:
             finally:
                 await response.aclose()
 
-        headers = {name: value for name, value in response.headers.items() if name in KEPT}
         return Pieces(status=response.status_code, headers=headers, pieces=pieces)
+
+
+async def _answered(
+    sending: asyncio.Task[Any], space: str, leader: Leader, cluster: ClusterHost
+) -> None:
+    """Wait for the first part of an answer of the leader, for as long as it leads.
+
+    Raises:
+        Overdue: It does not lead any more: it may have stopped.
+    """
+    while not (await asyncio.wait({sending}, timeout=cluster.settings.lease_s))[0]:
+        if not await to_thread.run_sync(cluster.still_leads, space, leader):
+            raise Overdue(f"the host that led {space!r} gave no answer", url=leader.url)
 
 
 async def answer(
@@ -100,7 +151,7 @@ async def answer(
     scope: Any,
     *,
     run: Callable[[PreparedCall, Hold], Awaitable[Answer | Pieces]],
-    forward: Callable[[PreparedCall, Any, Leader], Awaitable[Pieces]],
+    forward: Callable[[PreparedCall, Any, Leader, ClusterHost], Awaitable[Answer | Pieces]],
 ) -> Answer | Pieces:
     """Return the response to a request, of this host or of another.
 
@@ -114,6 +165,7 @@ async def answer(
     Raises:
         SpaceNotFound: There is no such space.
         LedElsewhere: The host that leads it cannot be reached.
+        Overdue: It did not answer.
         PointOutOfRange: It wants a version that has not been written.
         FieldRefused: ``Mnemic-Min-Version`` is no version.
         MnemicError: What *run* raises.
@@ -126,17 +178,14 @@ async def answer(
             if not isinstance(place, Leader):
                 return await run(*place)
         except MovedAway as moved:
-            if home is spaces:
-                await spaces.follow(prepared.space, moved)
-            else:
-                spaces.return_home(prepared.space)
+            await spaces.follow(prepared.space, moved, home)
         else:
             if not place.url or header(scope, FORWARDED.lower().encode()) is not None:
                 raise elsewhere(prepared.space, place)
             assert home.cluster is not None  # noqa: S101 - as in _placed
             if home.cluster.settings.elsewhere == "redirect":
                 return Answer(status=307, headers={"location": place.url + prepared.address})
-            return await forward(prepared, scope, place)
+            return await forward(prepared, scope, place, home.cluster)
     raise moved_away(prepared.space, "")
 
 

@@ -45,6 +45,8 @@ class Watch:
     subscribe: Hear | None = None
     """Subscribes to notifications that the log may have moved on; None: it sends none."""
     version: int = -1
+    is_lost: bool = False
+    """Whether the head could not be read the last time; the space may be in another database."""
     followers: int = 0
     _changed: asyncio.Event = field(factory=asyncio.Event)
     _polling: asyncio.Task[None] | None = None
@@ -101,8 +103,10 @@ class Watch:
             known = self.version
             try:
                 self._found(await to_thread.run_sync(self.head, limiter=threads))
+                self.is_lost = False
             except Exception:
                 # Followers will meet the error as well, and can report it.
+                self.is_lost = True
                 LOG.debug("the head of a log cannot be read", exc_info=True)
                 self.wake_all()
             moved = self.version > known
@@ -188,6 +192,10 @@ class Watches:
         watch = self._watches.get(space)
         if watch is None:
             watch = self._watches[space] = Watch(head=head, subscribe=subscribe)
+            watch.begin(self._threads, self._stopping)
+        elif watch.is_lost:
+            watch.end()
+            watch.head, watch.subscribe, watch.is_lost = head, subscribe, False
             watch.begin(self._threads, self._stopping)
         watch.followers += 1
         return watch

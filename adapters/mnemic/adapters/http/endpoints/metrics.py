@@ -16,11 +16,15 @@ Every application has a registry of its own; nothing is global. Series, all with
 - of each open space: ``space_version``, ``space_active_hours``, ``space_edges``,
   ``space_blocks{status}``, ``space_decisions``, ``space_pending_connections``,
   ``space_open_sessions``, each with the label ``space``;
+- of a host of a cluster: ``cluster_spaces_led``, ``cluster_lease_left_seconds``,
+  ``cluster_takeovers_total`` (epochs that it began), ``cluster_passed_on_total`` (requests that it
+  passed on to the leader of their space);
 - ``build_info{version}``; and of the process, under the usual names, ``process_…``.
 
 Of several workers that serve one address each answers for all of them, in the multiprocess mode of
 prometheus_client: requests, durations, calls and streams are summed, those of ended workers
-included. Open spaces are those of the worker that answers, so take ``max by (space)
+included. A host of a cluster with several workers gives the most spaces that one of them leads, and
+the shortest lease. Open spaces are those of the worker that answers, so take ``max by (space)
 (mnemic_space_version)`` over a while; ``process_…`` is missing.
 """
 
@@ -32,7 +36,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from anyio import to_thread
 from litestar.types import ControllerRouterHandler
@@ -59,6 +63,9 @@ from mnemic.adapters.http.routing.handlers import Asked, placed
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.results import Status
+
+if TYPE_CHECKING:
+    from mnemic.adapters.cluster.host import ClusterHost
 
 PATH = "/metrics"
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -99,6 +106,7 @@ class Metrics:
         self._streams = self._gauge("streams_open", "Streams of events that are open")
         build = self._gauge("build_info", "Which release this is", "version", mode="max")
         build.labels(release()).set(1)
+        self._cluster: ClusterMetrics | None = None
 
     @contextmanager
     def observe(self, observed: ObservedRequest) -> Generator[None]:
@@ -122,7 +130,12 @@ class Metrics:
             self._measure()
 
     def _measure(self) -> None:
-        """Set the gauges of calls and streams."""
+        """Set the gauges of calls and streams, and what there is of a cluster."""
+        host = self._dispatcher.spaces.cluster
+        if host is not None:
+            if self._cluster is None:
+                self._cluster = ClusterMetrics(self._registry)
+            self._cluster.measure(host, passed_on=self._dispatcher.forwarding.passed_on)
         busy, at_once = self._dispatcher.workers.busy, self._dispatcher.settings.threads
         self._running.set(min(busy, at_once))
         self._waiting.set(max(0, busy - at_once))
@@ -160,6 +173,39 @@ class Metrics:
             registry=self._registry,
             multiprocess_mode=mode,
         )
+
+
+class ClusterMetrics:
+    """The metrics of a host of a cluster, whose spaces are open when they are made."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._led = Gauge(
+            "mnemic_cluster_spaces_led",
+            "Spaces that this host leads",
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
+        self._lease = Gauge(
+            "mnemic_cluster_lease_left_seconds",
+            "Time until the lease of this host ends unless it is renewed",
+            registry=registry,
+            multiprocess_mode="livemin",
+        )
+        self._takeovers = Counter(
+            "mnemic_cluster_takeovers", "Epochs that this host has begun", registry=registry
+        )
+        self._passed_on = Counter(
+            "mnemic_cluster_passed_on", "Requests passed on to another host", registry=registry
+        )
+        self._counted = 0, 0
+
+    def measure(self, host: ClusterHost, *, passed_on: int) -> None:
+        """Set all of them."""
+        self._led.set(host.led)
+        self._lease.set(host.lease_left_s)
+        before, self._counted = self._counted, (host.takeovers, passed_on)
+        self._takeovers.inc(self._counted[0] - before[0])
+        self._passed_on.inc(self._counted[1] - before[1])
 
 
 class OpenSpaces(Collector):

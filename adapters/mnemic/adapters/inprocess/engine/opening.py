@@ -25,6 +25,7 @@ from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.engine.log_state import LogState
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.stores.encryption_consistency import check_unmixed
+from mnemic.adapters.stores.logs.staged_spaces import has_space
 from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.collector import collector_at_rest
@@ -124,7 +125,7 @@ def open_space(  # one parameter for each thing that a host may configure
         clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=actor
     )
     try:
-        if not (read_only or space in store.spaces()):
+        if not (read_only or has_space(store, space)):
             checked_name(
                 "space", space
             )  # an existing space is opened even if its name is not valid now

@@ -15,7 +15,7 @@ from mnemic.adapters.stores.encrypted.keys import KeyTable
 from mnemic.adapters.stores.encrypted.log import EncryptedLog
 from mnemic.adapters.stores.encrypted.read_only import ReadOnlyLog
 from mnemic.adapters.stores.logs import chain
-from mnemic.adapters.stores.logs.staged_spaces import staged_spaces_of
+from mnemic.adapters.stores.logs.staged_spaces import has_space, staged_spaces_of
 from mnemic.adapters.transfer.copies.copying import CopyContext
 from mnemic.kernel.ports import Log, PayloadRow, Store
 
@@ -70,6 +70,10 @@ class EncryptedStore:
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
         return self.inner.spaces()
+
+    def has(self, space: str) -> bool:
+        """Return whether *space* is among ``spaces()``."""
+        return has_space(self.inner, space)
 
     def log(self, space: str, *, create: bool = True) -> EncryptedLog:
         """Return the log of *space*, the same object on every call.

@@ -62,6 +62,11 @@ class RecordedStore(ABC, Generic[Kept]):
         with self._named():
             return tuple(name for name in self._rows.names() if not is_hidden(name))
 
+    def has(self, space: str) -> bool:
+        """Return whether *space* is among ``spaces()``."""
+        with self._named():
+            return not is_hidden(space) and self._rows.space(space) is not None
+
     def check(self) -> None:
         """Refuse a store that has lost spaces which ``spaces`` would list.
 

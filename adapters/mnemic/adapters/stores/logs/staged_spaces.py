@@ -25,7 +25,7 @@ from attrs import frozen
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.kernel.errors import HistoryReplaced, MnemicError, SpaceExists, VersionConflict
-from mnemic.kernel.ports import Head, Log, StagingStore, Store
+from mnemic.kernel.ports import Head, Log, LookupStore, StagingStore, Store
 from mnemic.kernel.values import Value
 
 if TYPE_CHECKING:
@@ -217,6 +217,11 @@ def openly(store: Store, space: str) -> Generator[Log]:
     log = store.log(space)
     check_empty(space, log.head())
     yield log
+
+
+def has_space(store: Store, space: str) -> bool:
+    """Return whether *store* has *space*, without a list of all its spaces if it can do so."""
+    return store.has(space) if isinstance(store, LookupStore) else space in store.spaces()
 
 
 def staged_spaces_of(store: Store) -> Callable[[str], AbstractContextManager[Log]]:

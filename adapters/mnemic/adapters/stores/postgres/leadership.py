@@ -21,17 +21,15 @@ from mnemic.adapters.stores.logs.staged_spaces import MARK, hidden
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.format import CLUSTER_STATEMENTS, filled
 from mnemic.kernel.errors import StoreFailed
-from mnemic.kernel.ports import Head
+from mnemic.kernel.ports import GENESIS_DIGEST, Head
 
 _HAS_LEADERS = b"SELECT to_regclass(quote_ident(%b) || '.hosts') IS NOT NULL"
 _RENEW: Final = """INSERT INTO {schema}.hosts (id, url, until)
     VALUES (%b, %b, now() + %b * interval '1 second')
     ON CONFLICT (id) DO UPDATE SET url = excluded.url, until = excluded.until RETURNING id"""
-_END: Final = """WITH
-    given_up AS (UPDATE {schema}.spaces SET leader = NULL WHERE leader = %b)
-    DELETE FROM {schema}.hosts WHERE id = %b RETURNING id"""
-_FORGET: Final = """DELETE FROM {schema}.hosts h WHERE until < now() - interval '1 day'
-    AND NOT EXISTS (SELECT 1 FROM {schema}.spaces s WHERE s.leader = h.id) RETURNING id"""
+_END: Final = "DELETE FROM {schema}.hosts WHERE id = %b RETURNING id"
+_FORGET: Final = """DELETE FROM {schema}.hosts WHERE until < now() - interval '1 day'
+    RETURNING id"""
 _LEAD: Final = """UPDATE {schema}.spaces s SET epoch = s.epoch + 1, leader = %b
     WHERE s.name = %b AND s.leader IS DISTINCT FROM %b AND NOT EXISTS
         (SELECT 1 FROM {schema}.hosts h WHERE h.id = s.leader AND h.until > now())
@@ -46,7 +44,7 @@ _POINT_TO: Final = """INSERT INTO {schema}.moved VALUES (%b, %b)
     ON CONFLICT (space) DO UPDATE SET address = excluded.address RETURNING space"""
 _MOVED: Final = "SELECT space FROM {schema}.moved"
 _MOVE: Final = """WITH
-    away AS (UPDATE {schema}.spaces SET name = %b, leader = NULL
+    away AS (UPDATE {schema}.spaces SET name = %b, version = -1, digest = %b, leader = NULL
         WHERE name = %b AND version = %b AND digest = %b AND epoch = %b RETURNING id)
     INSERT INTO {schema}.moved SELECT %b, %b FROM away
     ON CONFLICT (space) DO UPDATE SET address = excluded.address RETURNING space"""
@@ -54,10 +52,14 @@ _CONTINUE: Final = """UPDATE {schema}.spaces SET epoch = greatest(epoch, %b)
     WHERE name = %b RETURNING id"""
 _CAME_BACK: Final = "DELETE FROM {schema}.moved WHERE space = %b RETURNING space"
 _HOSTS: Final = """SELECT h.id, h.url, extract(epoch FROM h.until - now())::float8,
-        (SELECT count(*) FROM {schema}.spaces s WHERE s.leader = h.id)
-    FROM {schema}.hosts h ORDER BY h.id"""
+        coalesce(led.spaces, 0)
+    FROM {schema}.hosts h LEFT JOIN
+        (SELECT leader, count(*) AS spaces FROM {schema}.spaces GROUP BY leader) AS led
+        ON led.leader = h.id
+    ORDER BY h.id"""
 _SPACES: Final = """SELECT * FROM
-    (SELECT name, version, epoch, coalesce(leader, ''), '' FROM {schema}.spaces
+    (SELECT name, version, epoch, coalesce(h.id, ''), ''
+        FROM {schema}.spaces s LEFT JOIN {schema}.hosts h ON h.id = s.leader
         WHERE NOT starts_with(name, %b)
     UNION ALL SELECT space, -1, 0, '', address FROM {schema}.moved) AS found
     ORDER BY name COLLATE "C" LIMIT %b"""
@@ -89,7 +91,7 @@ class SpaceRow:
     """Of the last event; -1: it was moved away, or has none."""
     epoch: int
     leader: str
-    """The id of the host that led it last; empty: none."""
+    """The id of the host that led it last; empty: none, or one that has ended."""
     moved_to: str
     """Address of the database that it was moved to; empty: it is here."""
 
@@ -153,19 +155,20 @@ class Leadership:
         self._datastore.written(self._renew, (host, url, lease_s))
 
     def end(self, host: str) -> None:
-        """Give up all spaces of a host, and remove it and hosts that ended long ago."""
-        self._datastore.written(self._end, (host, host))
+        """Remove a host, so that others may lead its spaces, and hosts that ended long ago.
+
+        Spaces go on naming it until another leads them: there may be millions.
+        """
+        self._datastore.written(self._end, (host,))
         self._datastore.written(self._forget)
 
-    def lead(self, space: str, host: str) -> Leader | None:
-        """Make *host* the leader of *space*, unless a host with a current lease is.
+    def take(self, space: str, host: str) -> bool:
+        """Make *host* the leader of *space*, unless it or a host with a current lease is.
 
         Returns:
-            The leader then; None: there is no such space.
+            Whether an epoch was begun. After a lost answer that is not certain: see ``leader``.
         """
-        # A lost answer does no harm: whether it was carried out is in what is read next.
-        self._datastore.written(self._lead, (host, space, host))
-        return self.leader(space)
+        return bool(self._datastore.written(self._lead, (host, space, host)))
 
     def leader(self, space: str) -> Leader | None:
         """Return the leader of *space*; None: there is no such space."""
@@ -203,7 +206,9 @@ class Leadership:
             The name under which its remains are hidden; None: it does not end there any more.
         """
         name = f"{hidden(space)} moved at {head.version}"
-        values = (name, space, head.version, head.digest, epoch, space, address)
+        before = (space, head.version, head.digest, epoch)
+        # Readers find the log empty at once, and look where it is.
+        values = (name, GENESIS_DIGEST, *before, space, address)
         if self._datastore.written(self._move, values):
             return name
         # If a server hung up before it answered, the repeated statement finds it done.

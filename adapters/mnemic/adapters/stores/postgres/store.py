@@ -11,7 +11,7 @@ import psycopg
 from attrs import evolve
 
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
-from mnemic.adapters.stores.leaders import Leads, LedElsewhere, moved_away
+from mnemic.adapters.stores.leaders import Leads, LedElsewhere, MovedAway, moved_away
 from mnemic.adapters.stores.logs.append import Entry
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
@@ -23,7 +23,7 @@ from mnemic.adapters.stores.postgres.leadership import Leadership
 from mnemic.adapters.stores.postgres.lost_rows import lost_row, orphans
 from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.write_lock import WriteLock
-from mnemic.kernel.errors import StoreFailed
+from mnemic.kernel.errors import FieldRefused, SpaceExists, StoreFailed
 from mnemic.kernel.ports import Head, LogCapabilities
 
 _IS_STANDBY = b"SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
@@ -85,6 +85,10 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         """In which epochs it may write. None: in any, as a process that is no host of a cluster."""
         self.is_followed = True
         """Whether spaces that were moved away are refused, rather than made anew here."""
+        self.is_home = True
+        """Whether a cluster whose hosts opened it looks for spaces here."""
+        self.moved_away: set[str] = set()
+        """Spaces of which it was noticed last that they are in another database."""
         self.leadership = Leadership(self.recorder.datastore)
         """Leases, epochs and moves, of a store that serves a cluster."""
 
@@ -128,6 +132,28 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         self.notices.close()
         self.recorder.datastore.close()
 
+    @contextmanager
+    def draft(self, space: str) -> Generator[PostgresLog]:
+        """Open the log of a space that stays hidden until the ``with`` block has succeeded.
+
+        Raises:
+            FieldRefused: No host of the cluster would find it here.
+            SpaceExists: The space has events, was made meanwhile, or is in another database.
+            VersionConflict: Another process has begun to make it since.
+        """
+        if not self.is_home:
+            raise FieldRefused(
+                "a space that was moved to another database is not forked there by a host",
+                recovery=f"Fork it with --db {self.address.shown}, or export it and import it.",
+                field="space",
+            )
+        try:
+            self.check_not_moved(space)
+        except MovedAway as moved:
+            raise SpaceExists(f"the space {space!r} is in another database", space=space) from moved
+        with super().draft(space) as log:
+            yield log
+
     def _named(self) -> AbstractContextManager[None]:
         return named(self.address)
 
@@ -146,7 +172,9 @@ class PostgresStore(RecordedStore["PostgresLog"]):
             address = self.leadership.moved_to(space) if self.leadership.is_enabled() else None
         if address is not None:
             self._logs.pop(space, None)  # should it come back, it has another number
+            self.moved_away.add(space)
             raise moved_away(space, address)
+        self.moved_away.discard(space)
 
     def _found(self, space: str) -> int | None:
         """Return the number of *space*; None: there is none.
@@ -194,15 +222,21 @@ class PostgresLog(RecordedLog):
         self._store = store
         self._write_locks = WriteLock(
             store.recorder.datastore,
-            key=opening.lock_key(store.address.schema, str(number)),
+            key=self._lock_key(),
             channel=store.channel,
         )
 
     @contextmanager
     def write_lock(self) -> Generator[None]:
-        """Hold the write lock, fairly among processes. Not re-entrant."""
+        """Hold the write lock, fairly among processes. Not re-entrant.
+
+        Each epoch has a lock of its own: a session of a host that has stopped may keep that of an
+        earlier one for as long as it is stopped.
+        """
         self._store.require_writable()
-        with named(self._store.address), self._write_locks.write_lock():
+        epoch = self._epoch()
+        key = None if epoch is None else self._lock_key(str(epoch))
+        with named(self._store.address), self._write_locks.write_lock(key):
             yield
         if not self._store.is_vacuumed:  # outside the lock: it takes time
             self._store.vacuum()
@@ -267,15 +301,26 @@ class PostgresLog(RecordedLog):
         return head
 
     def _insert(self, entry: Entry) -> None:
-        leads = None if is_hidden(self.name) else self._store.leads
-        epoch = None if leads is None else leads.epoch_of(self.name)
+        epoch = self._epoch()
         try:
             with self._named():
                 self._store.recorder.insert_entry(self._number, entry, epoch)
         except LedElsewhere:
-            if leads is not None:
-                leads.forget(self.name)
+            if self._store.leads is not None:
+                self._store.leads.forget(self.name)
             raise
+
+    def _epoch(self) -> int | None:
+        """Return the epoch in which this process may write; None: any.
+
+        Raises:
+            LedElsewhere: Another host leads the space.
+        """
+        leads = None if is_hidden(self.name) else self._store.leads
+        return None if leads is None else leads.epoch_of(self.name)
+
+    def _lock_key(self, *names: str) -> int:
+        return opening.lock_key(self._store.address.schema, str(self._number), *names)
 
     def _named(self) -> AbstractContextManager[None]:
         return named(self._store.address)

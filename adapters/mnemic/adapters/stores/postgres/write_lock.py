@@ -45,13 +45,13 @@ class WriteLock:
 
     Args:
         datastore: Whose connections hold the lock.
-        key: The lock's number.
+        key: The lock's number, unless another is given when it is taken.
         channel: Channel of the notifications of what was written.
     """
 
     def __init__(self, datastore: Datastore, *, key: int, channel: str) -> None:
         self._datastore = datastore
-        self._key = key
+        self._key = self._held_key = key
         self._channel = channel
         self._threads = Lock()
         self._news: str | None = None
@@ -59,10 +59,13 @@ class WriteLock:
         """Whether a thread of this process holds the lock."""
 
     @contextmanager
-    def write_lock(self) -> Generator[None]:
+    def write_lock(self, key: int | None = None) -> Generator[None]:
         """Hold the write lock. Not re-entrant.
 
         All other statements of this thread to the store go over the connection that holds it.
+
+        Args:
+            key: Number of the lock in the database; None: the usual one.
 
         Raises:
             StoreBusy: If another thread holds it for too long.
@@ -74,6 +77,7 @@ class WriteLock:
             raise StoreBusy(f"another thread has held {shown} for too long", path=shown)
         try:
             with ExitStack() as stack:
+                self._held_key = self._key if key is None else key
                 connection = self._asked(stack)
                 with self._held(connection):
                     yield
@@ -106,8 +110,8 @@ class WriteLock:
         try:
             # Tried first: a server that hangs is no contention. A wait receives nothing; the server
             # itself ends one that takes too long.
-            if self._datastore.once(_TRY, (self._key,)) != [(True,)]:
-                self._datastore.once(_LOCK, (self._key,), more_s=LOCK_TIMEOUT_S)
+            if self._datastore.once(_TRY, (self._held_key,)) != [(True,)]:
+                self._datastore.once(_LOCK, (self._held_key,), more_s=LOCK_TIMEOUT_S)
         except BaseException:  # an interrupt may come at the moment at which it is ours
             connection.close()
             raise
@@ -128,9 +132,9 @@ class WriteLock:
             return  # the lock is released with the connection
         try:
             if news is None:
-                rows = self._datastore.once(_UNLOCK, (self._key,))
+                rows = self._datastore.once(_UNLOCK, (self._held_key,))
             else:
-                rows = self._datastore.once(_UNLOCK_AND_TELL, (self._key, self._channel, news))
+                rows = self._datastore.once(_UNLOCK_AND_TELL, (self._held_key, self._channel, news))
             if not rows[0][0]:
                 LOG.warning(
                     "%s: this session did not hold the write lock any more; a connection pooler "
