@@ -71,17 +71,19 @@ class ActiveBlocks:
         )
 
     def moved(self, life: TableView, changed: Ints, quarantined: Ints) -> ActiveBlocks:
-        """Return what ``found`` does at a later version.
+        """Return what ``found`` does at another version.
 
         Args:
             life: The life table at that version.
-            changed: Numbers of the blocks that have another row there, or were put into quarantine
+            changed: Numbers of the blocks that may have another row there, or were put into quarantine
                 or released in between, ascending.
             quarantined: Numbers of the blocks in quarantine there, ascending.
         Returns:
             This object itself, if nothing in it has changed.
         """
-        existing = changed[life.rows[changed] >= 0]
+        rows = life.rows
+        existing = changed[changed < len(rows)]  # behind them are blocks of later versions
+        existing = existing[rows[existing] >= 0]
         fresh = _active(life, existing, quarantined)
         texts, vectors, expires_us = _columns(life, fresh)
         held = places(self.numbers, changed)

@@ -1,6 +1,6 @@
 // The page: header, scrubber, list of decisions, and the panes, all at one moment of the log.
 
-import {html, render, useEffect, useReducer, useRef, useState} from "htm/preact";
+import {html, render, useEffect, useLayoutEffect, useReducer, useRef, useState} from "htm/preact";
 import {ask, forget, ofSpace, setToken, useAnswer} from "./api.js";
 import {BlockPane} from "./block.js";
 import {ComparePane} from "./compare.js";
@@ -92,7 +92,7 @@ function Explorer({spaces, leave}) {
       (error) => (error.status === 401 ? leave(error) : fail(error)),
     );
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!space) return undefined;
     setStatus(null);
     refresh();
@@ -177,7 +177,7 @@ function Page() {
     fail(null);
     ask("spaces").then((found) => set(found.items), fail);
   };
-  useEffect(enter, []);
+  useLayoutEffect(enter, []);
   if (failed && (failed.status === 401 || failed.status === 403)) {
     return html`<${Sign} why=${failed.message} done=${enter} />`;
   }
