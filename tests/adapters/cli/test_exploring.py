@@ -78,21 +78,21 @@ def test_the_demo_is_built_once(tmp_path: Path) -> None:
     shutil.copytree(Path(__file__).parents[3] / "examples", clone / "examples")
     run = Invocation(path="none.db", space="default")
     run.err.file = said = StringIO()
-    store = explore._demo_store(run, clone)
+    store = explore.demo_store(run, clone)
     assert "Building the two-week example" in said.getvalue()
     with SyncMemory.open(store, read_only=True) as memory:
         assert memory.status().decisions > 0
     assert {each.name.partition(".")[0] for each in store.parent.iterdir()} == {store.stem}
     written = store.stat().st_mtime_ns
-    assert explore._demo_store(run, clone).stat().st_mtime_ns == written
+    assert explore.demo_store(run, clone).stat().st_mtime_ns == written
 
 
 def test_a_demo_that_fails_or_is_not_there_is_refused(tmp_path: Path) -> None:
     run = Invocation(path="none.db", space="default")
     with pytest.raises(Unavailable, match="part of a clone"):
-        explore._demo_store(run, tmp_path)
+        explore.demo_store(run, tmp_path)
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "fortnight.py").write_text("raise SystemExit('no diary')")
     with pytest.raises(Unavailable, match="no diary"):
-        explore._demo_store(run, tmp_path)
+        explore.demo_store(run, tmp_path)
     assert list((tmp_path / "build" / "demo").iterdir()) == []

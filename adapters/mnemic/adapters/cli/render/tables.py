@@ -190,7 +190,9 @@ def explained(result: Explanation) -> Iterator[RenderableType]:
 
 
 def _near_misses(missed: Iterable[NearMiss]) -> Table:
-    drawn = table("of", "id", "score", "short by", "reason", "memory", right=("of", "score", "short by"))
+    drawn = table(
+        "of", "id", "score", "short by", "reason", "memory", right=("of", "score", "short by")
+    )
     for each in missed:
         margin = "-" if each.margin is None else f"{each.margin:.3f}"
         drawn.add_row(

@@ -72,7 +72,7 @@ def explore(
     from mnemic.adapters.http.settings import Settings, is_loopback
 
     if demo:
-        run = evolve(run, path=_demo_store(run), space=SPACE)
+        run = evolve(run, path=demo_store(run), space=SPACE)
     if run.space not in spaces_in(run.path):
         with run.memory(read_only=True):
             pass  # says whether the store or the space is missing
@@ -117,7 +117,7 @@ def _announce(run: Invocation, page: str, *, opening: bool) -> None:
         webbrowser.open(page)
 
 
-def _demo_store(run: Invocation, clone: Path = CLONE) -> Path:
+def demo_store(run: Invocation, clone: Path = CLONE) -> Path:
     """Return the store of the two-week example, built first if it is missing.
 
     Raises:
@@ -136,10 +136,10 @@ def _demo_store(run: Invocation, clone: Path = CLONE) -> Path:
     # Built beside its place, so that an interrupted build leaves no half of it there.
     with TemporaryDirectory(dir=store.parent) as folder:
         command = [sys.executable, str(script), folder]
-        built = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # noqa: S603
+        built = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
         if built.returncode:
             raise Unavailable(
-                f"the two-week example failed: {built.stdout[-FAILURE_SHOWN:]}",
+                f"the two-week example failed: {built.stderr[-FAILURE_SHOWN:]}",
                 recovery="Run `make demo` in the clone to see all of it.",
             )
         for file in sorted(Path(folder).iterdir(), reverse=True):  # the store last
