@@ -3,8 +3,8 @@
 A block in quarantine is not active, even if its row has that status.
 
 A recall looks at few blocks closely, but it has to know which there are. That is computed once and
-then updated: the active blocks of a version are those of another one, with blocks inserted or removed
-whose rows were opened or closed in between. So the cost after a write is proportional to
+then updated: the active blocks of a version are those of another one, with blocks inserted or
+removed whose rows were opened or closed in between. So the cost after a write is proportional to
 what it changed, plus copies of a few arrays. Arrays that were handed out are never written to
 again.
 """
