@@ -81,13 +81,13 @@ STEP = """async key => {
 
 @contextmanager
 def exploring(store: Path, *options: str) -> Generator[tuple[str, int]]:
-    """Run ``mnemic explore`` on a store, and yield the base of its addresses and its process."""
+    """Run ``mnemic explore`` on a store, and yield the address of the page and its process."""
     program = str(Path(sys.executable).with_name("mnemic"))
     command = [program, "--json", "--db", str(store), "explore", "--no-browser", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:  # noqa: S603
         assert child.stdout is not None
         try:
-            yield json.loads(child.stdout.readline())["url"].partition("?")[0], child.pid
+            yield json.loads(child.stdout.readline())["url"], child.pid
         finally:
             child.terminate()
 
@@ -222,7 +222,7 @@ def pictures() -> None:
     with exploring(ROOT / "unused.db", "--demo") as (base, _), chromium() as browser:
         for name, state in moments.items():
             page = browser.new_context(viewport=SIZE).new_page()
-            page.goto(f"{base}?{urlencode({'space': 'default', **state})}")
+            page.goto(f"{base}&{urlencode(state)}")
             page.locator("#pane .rank").first.wait_for()
             _quiet(page)
             page.screenshot(path=PICTURES / f"{name}.png")

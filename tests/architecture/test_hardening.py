@@ -62,6 +62,10 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.DEVNULL"): "the same",
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.SubprocessError"): "the same",
     ("adapters/mnemic/adapters/ann/library.py", "subprocess.run"): "the same",
+    ("adapters/mnemic/adapters/cli/serving/explore.py", "subprocess"): (
+        "builds the example of the clone that this module is in, by its fixed path"
+    ),
+    ("adapters/mnemic/adapters/cli/serving/explore.py", "subprocess.run"): "the same",
     ("adapters/mnemic/adapters/importers/memories/texts.py", "yaml"): (
         "front matter, by the loader that makes plain values only"
     ),

@@ -1,4 +1,4 @@
-"""Snapshots are equal, whether found by a mask or updated from an earlier version."""
+"""Snapshots are equal, whether found by a mask or updated from another version."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def rows_of(standing: VersionSnapshot, name: str) -> dict[int, int]:
 
 
 def uncached(state: State) -> State:
-    """Return the same state, in which nothing is derived from an earlier version."""
+    """Return the same state, in which nothing is derived from another version."""
     other = copy(state)
     other.past = SnapshotCache()
     return other
@@ -67,7 +67,7 @@ def test_updated_rows_equal_rows_found_by_a_mask(
     table = VersionedTable(value=np.int64)
     half = changed(table, [(key % (KEYS - 1), *rest) for key, *rest in before])
     rows = table.rows_at(0, KEYS)
-    for first, last in pairwise(sorted((0, *points))):
+    for first, last in pairwise((0, *points)):
         rows = table.moved(rows, first, last, KEYS)
         assert rows.tolist() == table.rows_at(last, KEYS).tolist()
     early = table.rows_at(half, KEYS - 1)
@@ -76,6 +76,10 @@ def test_updated_rows_equal_rows_found_by_a_mask(
     late = table.moved(early, half, end, KEYS)
     assert late.tolist() == table.rows_at(end, KEYS).tolist()
     assert early.tolist() == answer[: len(early)]
+    back = table.moved(late, end, half, KEYS - 1)
+    assert back[: KEYS - 1].tolist() == table.rows_at(half, KEYS)[: KEYS - 1].tolist()
+    assert late.tolist() == table.rows_at(end, KEYS).tolist()
+    assert table.moved(early, half, 0, KEYS).tolist() == table.rows_at(0, KEYS).tolist()
 
 
 def test_unchanged_rows_are_the_same_object() -> None:
@@ -83,6 +87,9 @@ def test_unchanged_rows_are_the_same_object() -> None:
     table.put(0, 3, (1,))
     rows = table.rows_at(4, 1)
     assert table.moved(rows, 4, 9, 1) is rows
+    assert table.moved(rows, 9, 4, 1) is rows
+    table.put(0, 12, (2,))
+    assert table.moved(rows, 9, 4, 1) is rows
 
 
 @given(history=HISTORIES, shares=st.lists(SHARES, min_size=1, max_size=12))
@@ -135,6 +142,17 @@ def test_predecessors_are_those_of_the_version(history: list[Command], shares: l
         successors = view.life.column("successor", known)
         for number in known.tolist():
             assert view.predecessors(number) == known[successors == number].tolist()
+
+
+def test_a_step_back_shares_the_active_blocks() -> None:
+    world = World()
+    world.memory.learn("bees")
+    world.memory.consolidate()
+    world.memory.learn("and a cake")
+    space = world.agent.space
+    version = space.view().version
+    later = as_of(space.state, version).present
+    assert as_of(space.state, version - 1).present is later
 
 
 def test_learning_does_not_change_the_active_blocks() -> None:

@@ -1,19 +1,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 
 import httpx
 import pytest
 
 from mnemic.adapters.cli import main
+from mnemic.adapters.cli.invocation.context import Invocation
 from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.cli.serving import explore
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.kernel.errors import Unavailable
 
 pytestmark = pytest.mark.extended
 
@@ -66,3 +71,28 @@ def test_a_missing_store_and_an_open_address_are_refused(store: Path, tmp_path: 
     assert main(["--db", str(tmp_path / "none.db"), "explore"]) != Exit.OK
     assert not (tmp_path / "none.db").exists()
     assert main(["--db", str(store), "explore", "--host", "0.0.0.0"]) == Exit.REFUSED  # noqa: S104
+
+
+def test_the_demo_is_built_once(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    shutil.copytree(Path(__file__).parents[3] / "examples", clone / "examples")
+    run = Invocation(path="none.db", space="default")
+    run.err.file = said = StringIO()
+    store = explore.demo_store(run, clone)
+    assert "Building the two-week example" in said.getvalue()
+    with SyncMemory.open(store, read_only=True) as memory:
+        assert memory.status().decisions > 0
+    assert {each.name.partition(".")[0] for each in store.parent.iterdir()} == {store.stem}
+    written = store.stat().st_mtime_ns
+    assert explore.demo_store(run, clone).stat().st_mtime_ns == written
+
+
+def test_a_demo_that_fails_or_is_not_there_is_refused(tmp_path: Path) -> None:
+    run = Invocation(path="none.db", space="default")
+    with pytest.raises(Unavailable, match="part of a clone"):
+        explore.demo_store(run, tmp_path)
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "fortnight.py").write_text("raise SystemExit('no diary')")
+    with pytest.raises(Unavailable, match="no diary"):
+        explore.demo_store(run, tmp_path)
+    assert list((tmp_path / "build" / "demo").iterdir()) == []

@@ -117,3 +117,8 @@ def test_the_address_without_a_slash_leads_to_the_page(served: Interface) -> Non
 def test_the_wheel_will_hold_every_file() -> None:
     folder = Path(str(FOLDER))
     assert {each.name for each in folder.rglob("*.js")} <= set(explorer.files())
+
+
+def test_the_icon_is_kept_since_browsers_ask_for_it_at_every_step(served: Interface) -> None:
+    assert "max-age=" in page(served, "/explore/icon.svg").headers["cache-control"]
+    assert page(served, "/explore/app.js").headers["cache-control"] == "no-cache"

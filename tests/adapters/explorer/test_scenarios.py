@@ -92,6 +92,15 @@ def test_it_opens_on_the_bad_answer(opened: Opened, site: Site) -> None:
     assert why.inner_text() in {"top_k", "min_probability", "candidates"}
 
 
+def test_an_address_of_an_unknown_space_shows_the_first_one(opened: Opened, site: Site) -> None:
+    page = opened(site.at("gone"))
+    until(page, "() => document.querySelectorAll('.decision').length > 0")
+    settled(page)
+    chosen = page.locator("header.top select")
+    assert chosen.input_value() == chosen.locator("option").first.inner_text()
+    assert not page.locator(".problem").count()
+
+
 def test_one_scrubber_drives_every_pane(opened: Opened, site: Site) -> None:
     page = settled(opened(site.at()))
     head = int(page.locator(".track").get_attribute("aria-valuenow"))

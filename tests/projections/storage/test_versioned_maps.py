@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -211,3 +212,25 @@ def test_more_entries_dropped_at_one_version_than_endings_are_appended() -> None
     for key in range(1, RECENT_MAX + 5):
         mapping.drop(key, 2)
     assert mapping.moved(before, 1, 2) == mapping.at(2)
+
+
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(0, 2)), max_size=20),
+    points=st.lists(st.integers(0, 20), min_size=2),
+)
+def test_content_moved_between_versions_equals_what_was_put_by_then(
+    changes: list[tuple[int, bool, int]], points: list[int]
+) -> None:
+    mapping: VersionedMap[int] = VersionedMap()
+    version = 0
+    for key, is_put, later in changes:
+        version += later
+        if is_put:
+            mapping.put(key, version, version)
+        else:
+            mapping.drop(key, version)
+    for before, after in pairwise(points):
+        content = mapping.at(before)
+        moved = mapping.moved(content, before, after)
+        assert list(moved.items()) == list(mapping.at(after).items())
+        assert content == mapping.at(before)

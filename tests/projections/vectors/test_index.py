@@ -371,3 +371,27 @@ def test_pair_by_pair_a_row_has_to_exist() -> None:
     with pytest.raises(IndexError, match="index with 3"):
         index.cosines_between(rows(0, 1), rows(2, 3))
     assert VectorIndex().cosines_between(rows(), rows()).tolist() == []
+
+
+@given(stored=CORPORA, more=CORPORA, queries=st.lists(COARSE, min_size=1, max_size=5))
+def test_kept_products_equal_new_ones_also_after_more_was_appended(
+    stored: list[Vector], more: list[Vector], queries: list[Vector]
+) -> None:
+    index = index_of(stored)
+    for query in queries:
+        index.products_with_all(query)
+    for block, vector in enumerate(more, start=len(stored)):
+        index.append(block, vector)
+    for query in queries:
+        found = index.products_with_all(query)
+        assert found.tolist() == index.products([query], index.rows)[0].tolist()
+    again = index.products_with_all(queries[-1])
+    assert np.shares_memory(again, index.products_with_all(queries[-1]))
+    assert not again.flags.writeable
+
+
+def test_products_are_not_kept_beyond_an_erasure() -> None:
+    stored = corpus(9, 16)
+    index = index_of(stored)
+    assert index.products_with_all(stored[4])[4] != 0
+    assert index.erased([4]).products_with_all(stored[4])[4] == 0

@@ -55,7 +55,9 @@ def timeline(view: View, *, bins: int | None, after: int | None, limit: int) -> 
     if after is not None and type(after) is not int:
         raise FieldRefused(f"after must be a version, got {after!r}", field="after")
     last = view.point.version
-    sessions = _sessions(view)
+    sessions = view.kept.get("sessions")
+    if sessions is None:
+        sessions = view.kept["sessions"] = _sessions(view)
     behind = [each for each in sessions if after is None or each.start_version > after]
     page = tuple(behind[:limit])
     recorded = view.state.timeline.recorded_us.values

@@ -155,8 +155,9 @@ def _cited(view: View, number: int, known: Shown, *, passage: int, against: Sequ
 
 def contested_blocks(view: View) -> frozenset[int]:
     """Return the blocks with an edge of contradiction."""
-    found: frozenset[int] = view.columns.derived(
-        "contested", lambda: frozenset(view.contradictions().ravel().tolist())
+    ends = view.contradictions()  # the same array as before, unless one has changed
+    found: frozenset[int] = view.columns.following(
+        "contested", ends, lambda: frozenset(ends.ravel().tolist())
     )
     return found
 

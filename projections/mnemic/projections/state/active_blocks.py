@@ -3,8 +3,8 @@
 A block in quarantine is not active, even if its row has that status.
 
 A recall looks at few blocks closely, but it has to know which there are. That is computed once and
-then updated: the active blocks of a later version are those of an earlier one, with blocks inserted
-or removed whose rows were opened or closed in between. So the cost after a write is proportional to
+then updated: the active blocks of a version are those of another one, with blocks inserted or
+removed whose rows were opened or closed in between. So the cost after a write is proportional to
 what it changed, plus copies of a few arrays. Arrays that were handed out are never written to
 again.
 """
@@ -71,17 +71,19 @@ class ActiveBlocks:
         )
 
     def moved(self, life: TableView, changed: Ints, quarantined: Ints) -> ActiveBlocks:
-        """Return what ``found`` does at a later version.
+        """Return what ``found`` does at another version.
 
         Args:
             life: The life table at that version.
-            changed: Numbers of the blocks that have another row there, or were put into quarantine
-                or released in between, ascending.
+            changed: Numbers of the blocks that may have another row there, or were put into
+                quarantine or released in between, ascending.
             quarantined: Numbers of the blocks in quarantine there, ascending.
         Returns:
             This object itself, if nothing in it has changed.
         """
-        existing = changed[life.rows[changed] >= 0]
+        rows = life.rows
+        existing = changed[changed < len(rows)]  # behind them are blocks of later versions
+        existing = existing[rows[existing] >= 0]
         fresh = _active(life, existing, quarantined)
         texts, vectors, expires_us = _columns(life, fresh)
         held = places(self.numbers, changed)

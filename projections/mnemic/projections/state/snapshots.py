@@ -4,8 +4,8 @@ Rules of this module:
 
 1. The rows found for a version are never written to again, so views may share them, and two
    versions may share rows if nothing happened in between.
-2. A later version's rows are those of an earlier one with the changes between applied; if no
-   earlier one is cached, they are found by a mask. Both ways give the same rows.
+2. A version's rows are those of the nearest one that is cached, earlier or later, with the changes
+   between applied or undone; if none is, they are found by a mask. Both ways give the same rows.
 3. The published version and the few most recently requested ones are kept, and they belong to one
    state: the cache of a state that is replaced goes with it.
 4. Readers share everything here without a lock. A value is computed from what no longer changes,
@@ -27,6 +27,7 @@ from mnemic.projections.graph.graph import Graph, NearDuplicatePair
 from mnemic.projections.state.active_blocks import ActiveBlocks
 from mnemic.projections.state.table_views import TableView
 from mnemic.projections.storage.columns import Rows, VersionedTable
+from mnemic.projections.storage.endings import NEVER
 from mnemic.projections.storage.growable_array import grown
 from mnemic.projections.storage.sorted_arrays import distinct
 from mnemic.projections.storage.versioned_maps import VersionedMap
@@ -102,12 +103,12 @@ class VersionSnapshot:
         return self._view("edge_rows", table, self.pairs)
 
     def _view(self, name: str, table: VersionedTable, keys: int) -> TableView:
-        before = None
+        other = None
         if self.version is not None:
-            earlier = self._past.earlier(self.version, lambda each: name in each.views)
-            before = None if earlier is None else earlier.views[name]
+            nearest = self._past.nearest(self.version, lambda each: name in each.views)
+            other = None if nearest is None else nearest.views[name]
             self._past.keep(self)
-        view = self.views[name] = TableView(table, self.version, keys, before)
+        view = self.views[name] = TableView(table, self.version, keys, other)
         return view
 
     def mapping(self, ledgered: VersionedMap[Any]) -> dict[Any, Any]:
@@ -117,11 +118,11 @@ class VersionSnapshot:
             return ledgered.current
         content = self.mappings.get(ledgered)
         if content is None:
-            earlier = self._past.earlier(version, lambda each: ledgered in each.mappings)
-            if earlier is None:
+            nearest = self._past.nearest(version, lambda each: ledgered in each.mappings)
+            if nearest is None:
                 content = ledgered.at(version)
             else:
-                content = ledgered.moved(earlier.mappings[ledgered], earlier.version or 0, version)
+                content = ledgered.moved(nearest.mappings[ledgered], nearest.version or 0, version)
             self.mappings[ledgered] = content
             self._past.keep(self)
         return content
@@ -133,9 +134,9 @@ class VersionSnapshot:
         known = self.known_present
         if known is None:
             life, quarantined = self.life, self.quarantined()
-            earlier = self._past.earlier(self.version, lambda each: each.known_present is not None)
-            before = None if earlier is None else earlier.known_present
-            present = found(life, self.blocks, quarantined, before)
+            nearest = self._past.nearest(self.version, lambda each: each.known_present is not None)
+            other = None if nearest is None else nearest.known_present
+            present = found(life, self.blocks, quarantined, other)
             known = self.known_present = present, life.count, quarantined
         return known[0]
 
@@ -156,19 +157,19 @@ Present: TypeAlias = tuple[ActiveBlocks, int, Ints]
 """Active blocks, the number of life rows by then, and the blocks in quarantine."""
 
 
-def found(life: TableView, blocks: int, quarantined: Ints, before: Present | None) -> ActiveBlocks:
+def found(life: TableView, blocks: int, quarantined: Ints, other: Present | None) -> ActiveBlocks:
     """Return the active blocks of a version.
 
     Args:
         life: The life table at that version.
         blocks: Number of blocks, active or not.
         quarantined: Numbers of the blocks in quarantine, ascending.
-        before: The active blocks of an earlier version, if they are known.
+        other: The active blocks of another version, if they are known.
     """
-    if before is None:
+    if other is None:
         return ActiveBlocks.found(life, blocks, quarantined)
-    present, rows, quarantined_before = before
-    changed = life.keys(rows).astype(np.int64)
+    present, rows, quarantined_before = other
+    changed = life.keys_since(rows).astype(np.int64)
     if quarantined is not quarantined_before and (len(quarantined) or len(quarantined_before)):
         changed = np.concatenate((changed, np.setxor1d(quarantined, quarantined_before)))
     return present.moved(life, distinct(changed)[0], quarantined) if len(changed) else present
@@ -220,20 +221,23 @@ class SnapshotCache:
         if not kept or kept[0] is not snapshot:
             self._kept = (snapshot, *(each for each in kept if each is not snapshot))[:KEPT_MAX]
 
-    def earlier(
+    def nearest(
         self, version: int, has: Callable[[VersionSnapshot], bool]
     ) -> VersionSnapshot | None:
-        """Return the latest kept snapshot before *version* that has something.
+        """Return the kept snapshot nearest to *version* that has something; of two, the earlier.
 
         Args:
-            version: A version.
+            version: A version; its own snapshot does not count.
             has: Whether a snapshot has what is needed.
         """
-        latest, best = None, -2
+        found, best = None, (NEVER, False)
         for each in self._kept:
-            if each.version is not None and best < each.version < version and has(each):
-                latest, best = each, each.version
-        return latest
+            if each.version is None or each.version == version:
+                continue
+            distance = abs(each.version - version), each.version > version
+            if distance < best and has(each):
+                found, best = each, distance
+        return found
 
     def present(self, life: TableView, blocks: int, quarantined: Ints) -> ActiveBlocks:
         """Return the active blocks of the head, for the writer.

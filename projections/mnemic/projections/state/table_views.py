@@ -13,14 +13,14 @@ Ints = NDArray[np.int64]
 class TableView:
     """One table at one version: at the head as it moves, or at a version that stays as it is.
 
-    The rows of a version are found when they are first needed, from those of an earlier version if
+    The rows of a version are found when they are first needed, from those of another version if
     there is one. They are never written to afterwards.
 
     Args:
         table: The table.
         version: The version; None: the head, for the writer alone.
         keys: Number of keys at that version.
-        earlier: The same table at an earlier version.
+        other: The same table at another version.
     """
 
     __slots__ = (
@@ -38,14 +38,14 @@ class TableView:
         table: VersionedTable,
         version: int | None,
         keys: int = 0,
-        earlier: TableView | None = None,
+        other: TableView | None = None,
     ) -> None:
         self._table = table
         self._version = version
         self._keys = keys
         self._rows: Rows | None = None
-        self._base: tuple[Rows, int] | None = None if earlier is None else earlier.base
-        """The rows of an earlier version, and that version."""
+        self._base: tuple[Rows, int] | None = None if other is None else other.base
+        """The rows of another version, and that version."""
         self.count = table.count if version is None else table.count_at(version)
         """Number of rows of the table that began by this version; at the head, when it was made."""
         self._last_query: tuple[Ints, int, Ints] | None = None
@@ -54,7 +54,7 @@ class TableView:
 
     @property
     def base(self) -> tuple[Rows, int] | None:
-        """The rows of this version, or of an earlier one while they are not known; its version."""
+        """The rows of this version, or of another one while they are not known; its version."""
         base, rows = self._base, self._rows  # in this order: once the rows are known, both may be
         return base if rows is None or self._version is None else (rows, self._version)
 
@@ -91,9 +91,9 @@ class TableView:
             return self._table.rows_at(version, self._keys)
         return self._table.moved(*base, version, self._keys)
 
-    def keys(self, first: int) -> Rows:
-        """Return the keys of the table's rows from row *first* on, up to this version."""
-        return self._table.keys(first, self.count)
+    def keys_since(self, count: int) -> Rows:
+        """Return the keys of the rows by which this version differs from one with *count* rows."""
+        return self._table.keys(*sorted((count, self.count)))
 
     def get(self, name: str, key: int) -> int:
         """Return one value of a key that has a row."""

@@ -342,19 +342,21 @@ class VersionedTable:
         return current
 
     def moved(self, current: Rows, before: int, version: int, keys: int) -> Rows:
-        """Return ``rows_at(version, keys)``, derived from the rows of an earlier version.
+        """Return ``rows_at(version, keys)``, derived from the rows of another version.
 
         Args:
             current: Result of ``rows_at`` or ``moved`` for *before*, of any number of keys; not
                 modified.
-            before: At most *version*.
+            before: An earlier or a later version.
             version: As for ``rows_at``.
             keys: As for ``rows_at``.
         Returns:
             *current* itself, if nothing has changed in between.
         """
-        if before >= self._changed and len(current) >= keys:
+        if min(before, version) >= self._changed and len(current) >= keys:
             return current
+        if before > version:
+            return self._moved_back(current, before, version, keys)
         first, last = self.count_at(before), self.count_at(version)
         gone = self._endings.between(self._until[: self._settled], before, version)
         fresh = first + np.flatnonzero(self._until[first:last] > version)
@@ -367,6 +369,19 @@ class VersionedTable:
         moved[self._key[gone]] = -1
         moved[self._key[fresh]] = fresh
         return moved
+
+    def _moved_back(self, current: Rows, before: int, version: int, keys: int) -> Rows:
+        first, last = self.count_at(version), self.count_at(before)
+        ended = self._endings.between(self._until[: self._settled], version, before)
+        if len(current) >= keys and first == last and not len(ended):
+            return current
+        moved = np.full(max(keys, len(current)), -1, dtype=np.int32)
+        moved[: len(current)] = current
+        begun = self._key[first:last]
+        moved[begun[begun < len(moved)]] = -1
+        restored = ended[ended < first]
+        moved[self._key[restored]] = restored
+        return moved[:keys]
 
     def changed(self, first: int, last: int) -> list[int]:
         """Return the keys with a row opened or closed from version *first* to *last*, ascending."""

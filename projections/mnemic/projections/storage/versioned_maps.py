@@ -199,17 +199,23 @@ class VersionedMap(Generic[V]):
         return dict(map(self._entry, np.flatnonzero(self._until[:count] > version).tolist()))
 
     def moved(self, content: dict[Any, V], before: int, version: int) -> dict[Any, V]:
-        """Return ``at(version)``, derived from the content of an earlier version.
+        """Return ``at(version)``, derived from the content of another version.
 
         Args:
             content: Result of ``at`` or ``moved`` for *before*; it is not modified.
-            before: At most *version*.
+            before: An earlier or a later version.
             version: As for ``at``.
         Returns:
             *content* itself, if nothing has changed in between.
         """
-        if before >= self._changed:
+        if min(before, version) >= self._changed:
             return content
+        if before > version:
+            first, last = self.count_at(version), self.count_at(before)
+            unchanged = first == last and not len(
+                self._endings.between(self._until, version, before)
+            )
+            return content if unchanged else self.at(version)
         first, last = self.count_at(before), self.count_at(version)
         gone = self._endings.between(self._until, before, version)
         if first == last and not len(gone):

@@ -36,6 +36,8 @@ from mnemic.projections.vectors.nearby_pairs import Matrix, Pairs, reaching
 _QUERIES_AT_ONCE: Final = 256
 _VECTORS_AT_ONCE: Final = 256
 _USUAL: Final = nano(typicality.USUAL)
+_KNOWN_MAX: Final = 2
+"""Number of queries whose products are kept: 400 KB each with 100,000 rows."""
 ROUGH: Final = 1e-6
 """Maximum error of a rough cosine: four roundings of a float32 are less than a third of it."""
 
@@ -56,6 +58,8 @@ class VectorIndex:
         self._inverse_lengths: Matrix = np.empty(0, dtype=np.float32)
         self._block_of: Integers = np.empty(0, dtype=np.int64)
         self._typicalities: Integers = np.empty(0, dtype=np.int64)
+        self._known: tuple[tuple[bytes, Matrix], ...] = ()
+        """The products of the last queries with all rows then, see ``products_with_all``."""
 
     # --- freezing ----------------------------------------------------------------------------
 
@@ -270,6 +274,27 @@ class VectorIndex:
         for query in queries:
             self._check_size(query)
         return self._held.products(np.stack(queries).astype(np.float32), 0, rows)
+
+    def products_with_all(self, query: Vector) -> Matrix:
+        """Return the product of *query* with each row; those of the last queries are kept.
+
+        Rows never change, so a question that is asked again, as of another version or after more
+        was learned, costs the new rows alone. Two threads may compute the same.
+
+        Returns:
+            Integers, shape (rows,); not writable.
+        """
+        rows, key = self._rows, query.tobytes()
+        known = self._known
+        found = next((each for named, each in known if named == key), None)
+        if found is None:
+            found = self.products([query], rows)[0]
+        elif len(found) < rows:
+            found = np.concatenate((found, self.products_within(query, len(found), rows)))
+        found.flags.writeable = False
+        others = (each for each in known if each[0] != key)
+        self._known = ((key, found), *others)[:_KNOWN_MAX]
+        return found[:rows]
 
     def products_within(self, query: Vector, first: int, end: int) -> Matrix:
         """Return the product of *query* with each row from *first* up to but not with *end*.

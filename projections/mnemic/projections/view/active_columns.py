@@ -273,8 +273,10 @@ class ActiveColumns:
             return self._signal(name)
         values, ceilings = self._signal(name), self.ceilings
         key = "discounted", name, self.view.policy.id
-        found: Ints = self._versioned(key, lambda: product_each(values, ceilings))
-        return found
+        known: tuple[Ints, Ints, Ints] | None = self._of_set.get(key)
+        if known is None or known[0] is not values or known[1] is not ceilings:
+            known = self._of_set[key] = values, ceilings, product_each(values, ceilings)
+        return known[2]
 
     def _signal(self, name: str) -> Ints:
         policy, view = self.view.policy, self.view

@@ -29,6 +29,7 @@ from mnemic.projections.state.active_blocks import ActiveBlocks
 from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
 from mnemic.projections.state.table_views import TableView
+from mnemic.projections.storage.columns import Rows
 from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.storage.versioned_maps import VersionedMap
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
@@ -458,7 +459,18 @@ class BlockView:
         """How many blocks are in the inbox."""
         count: int | None = self.kept.get("waiting")
         if count is None:
-            count = self.kept["waiting"] = len(self.inbox())
+            count = self.kept["waiting"] = self._count_waiting()
+        return count
+
+    def _count_waiting(self) -> int:
+        if self.live:
+            return len(self.inbox())
+        rows, apart, kept = self.life.rows, self.quarantined(), self.present.kept
+        known: tuple[Rows, Ints, int] | None = kept.get("waiting")
+        if known is not None and known[0] is rows and np.array_equal(known[1], apart):
+            return known[2]  # of another version, between which no block changed
+        count = len(self.with_status(INBOX))
+        kept["waiting"] = rows, apart, count
         return count
 
     def waiting_within(self, zone: str) -> int:

@@ -76,7 +76,7 @@ def products_with(at: BlockView, vector: Vector) -> Products | None:
     few = 2 * len(at.present.numbers) < index.rows
     if at.products is not None or few or not index.rows:
         return None
-    return Products(at.embedder, {vector.tobytes(): index.products([vector], index.rows)[0]})
+    return Products(at.embedder, {vector.tobytes(): index.products_with_all(vector)})
 
 
 def _products_of(at: BlockView, vector: Vector) -> NDArray[np.float32] | None:

@@ -18,6 +18,16 @@ def test_an_explanation_shows_signals_and_history(noted: Shell) -> None:
         assert words in shown.out
 
 
+def test_an_explanation_shows_what_just_missed(noted: Shell) -> None:
+    found = noted("recall", QUESTION, "--frame", "attention", "--top-k", "1", "--json").document
+    least = noted("explain", found["decision_id"], "--json").document["missed"][0]
+    shown = noted("explain", found["decision_id"]).out.partition("Just missed:")[2]
+    for words in (least["block_id"][:8], f"{least['margin']:.3f}", least["reason"]):
+        assert words in shown
+    one = noted("explain", found["decision_id"], found["block_ids"][0][:8])
+    assert "Just missed" not in one.out
+
+
 def test_one_block_is_explained_by_its_short_id(noted: Shell) -> None:
     found = noted("recall", QUESTION, "--json").document
     block = found["block_ids"][0]

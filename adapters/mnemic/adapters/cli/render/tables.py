@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Edge,
         Explanation,
         LogEntry,
+        NearMiss,
         Page,
         RecallResult,
         ReferencedBlock,
@@ -183,6 +184,26 @@ def explained(result: Explanation) -> Iterator[RenderableType]:
             str(block.rank), among, short_id(block.block_id), f"{block.score:.3f}", Group(*why)
         )
     yield drawn
+    if result.missed:
+        yield Text("Just missed:")
+        yield _near_misses(result.missed)
+
+
+def _near_misses(missed: Iterable[NearMiss]) -> Table:
+    drawn = table(
+        "of", "id", "score", "short by", "reason", "memory", right=("of", "score", "short by")
+    )
+    for each in missed:
+        margin = "-" if each.margin is None else f"{each.margin:.3f}"
+        drawn.add_row(
+            str(each.rank),
+            short_id(each.block_id),
+            f"{each.score:.3f}",
+            margin,
+            each.reason,
+            Text(shown(each.content), no_wrap=True, overflow="ellipsis"),
+        )
+    return drawn
 
 
 def bar(reason: Contribution, most: float) -> str:

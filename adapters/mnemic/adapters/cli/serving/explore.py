@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import webbrowser
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlencode
@@ -28,6 +30,8 @@ CLONE: Final = Path(__file__).parents[5]
 SPACE: Final = "default"
 DEMO: Final = Path("build") / "demo" / "fortnight.db"
 """Where `make demo` leaves its store, in a clone."""
+FAILURE_SHOWN: Final = 300
+"""Characters of the end of what a failed example printed."""
 
 
 def explore(
@@ -53,7 +57,7 @@ def explore(
     (`mnemic serve`) has the same page under /explore/. Stop it with Ctrl-C.
 
     Args:
-        demo: Show the two-week example of `make demo`, in a clone.
+        demo: Show the two-week example of `make demo`, in a clone; it is built if it is missing.
         write: Let the page, and any program on this machine, write to the memory.
         host: Address to listen at. Other machines need tokens; see `mnemic token --help`.
         port: Port to listen at; 0 is any that is free.
@@ -68,7 +72,7 @@ def explore(
     from mnemic.adapters.http.settings import Settings, is_loopback
 
     if demo:
-        run = evolve(run, path=_demo_store(), space=SPACE)
+        run = evolve(run, path=demo_store(run), space=SPACE)
     if run.space not in spaces_in(run.path):
         with run.memory(read_only=True):
             pass  # says whether the store or the space is missing
@@ -113,16 +117,31 @@ def _announce(run: Invocation, page: str, *, opening: bool) -> None:
         webbrowser.open(page)
 
 
-def _demo_store() -> Path:
-    """Return the store of the two-week example.
+def demo_store(run: Invocation, clone: Path = CLONE) -> Path:
+    """Return the store of the two-week example, built first if it is missing.
 
     Raises:
-        Unavailable: `make demo` was not run, or this is not a clone.
+        Unavailable: This is not a clone, or the example failed.
     """
-    store = CLONE / DEMO
-    if not store.is_file():
+    store, script = clone / DEMO, clone / "examples" / "fortnight.py"
+    if store.is_file():
+        return store
+    if not script.is_file():
         raise Unavailable(
-            f"the two-week example is not at {DEMO} of a clone",
-            recovery="Run `make demo` in a clone of mnemic first, and this command there.",
+            "the two-week example is part of a clone of mnemic, not of the package",
+            recovery="Run this command in a clone.",
         )
+    run.err.print(Text(f"Building the two-week example at {DEMO}: some seconds."), soft_wrap=True)
+    store.parent.mkdir(parents=True, exist_ok=True)
+    # Built beside its place, so that an interrupted build leaves no half of it there.
+    with TemporaryDirectory(dir=store.parent) as folder:
+        command = [sys.executable, str(script), folder]
+        built = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+        if built.returncode:
+            raise Unavailable(
+                f"the two-week example failed: {built.stderr[-FAILURE_SHOWN:]}",
+                recovery="Run `make demo` in the clone to see all of it.",
+            )
+        for file in sorted(Path(folder).iterdir(), reverse=True):  # the store last
+            file.replace(store.with_name(file.name))
     return store

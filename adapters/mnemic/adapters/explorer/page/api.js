@@ -1,7 +1,7 @@
 // The HTTP API, as any client uses it. Answers as of a version never change while the log is the
 // same, so the last ones are kept; those of the present are kept until the head moves.
 
-import {useEffect, useRef, useState} from "htm/preact";
+import {useLayoutEffect, useRef, useState} from "htm/preact";
 
 const ROOT = new URL("../v1/", location.href);
 const KEPT_MAX = 80;
@@ -115,7 +115,8 @@ export function useAnswer(where, options = {}, {wait = 0} = {}) {
   const key = where && keyOf(where, options);
   const latest = useRef(key);
   latest.current = key;
-  useEffect(() => {
+  // Before the browser paints: an effect after that would ask a frame later.
+  useLayoutEffect(() => {
     if (!where) {
       set({});
       return undefined;
@@ -132,12 +133,13 @@ export function useAnswer(where, options = {}, {wait = 0} = {}) {
       counted = false;
     };
     count(1);
-    const timer = setTimeout(() => {
+    const send = () => {
       remembered(where, options, stop.signal).then(
         (answer) => latest.current === key && set({answer, key}),
         (error) => error.name !== "AbortError" && latest.current === key && set({error, key}),
       ).finally(done);
-    }, wait);
+    };
+    const timer = wait ? setTimeout(send, wait) : send();
     return () => {
       clearTimeout(timer);
       stop.abort();

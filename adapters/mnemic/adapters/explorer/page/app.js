@@ -1,6 +1,6 @@
 // The page: header, scrubber, list of decisions, and the panes, all at one moment of the log.
 
-import {html, render, useEffect, useReducer, useRef, useState} from "htm/preact";
+import {html, render, useEffect, useLayoutEffect, useReducer, useRef, useState} from "htm/preact";
 import {ask, forget, ofSpace, setToken, useAnswer} from "./api.js";
 import {BlockPane} from "./block.js";
 import {ComparePane} from "./compare.js";
@@ -77,9 +77,12 @@ function Explorer({spaces, leave}) {
   const [failed, fail] = useState(null);
   const [since, renew] = useState(0);
 
+  const shown = useRef(space);
+  shown.current = space;
   const refresh = () => {
     ask(ofSpace(space)).then(
       (found) => {
+        if (shown.current !== space) return;
         setStatus((before) => {
           if (before && before.version !== found.version) {
             forget();
@@ -89,12 +92,17 @@ function Explorer({spaces, leave}) {
         });
         fail(null);
       },
-      (error) => (error.status === 401 ? leave(error) : fail(error)),
+      (error) => {
+        if (shown.current !== space) return;
+        if (error.status === 401) leave(error);
+        else fail(error);
+      },
     );
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!space) return undefined;
     setStatus(null);
+    fail(null);
     refresh();
     addEventListener("focus", refresh);
     return () => removeEventListener("focus", refresh);
@@ -177,7 +185,7 @@ function Page() {
     fail(null);
     ask("spaces").then((found) => set(found.items), fail);
   };
-  useEffect(enter, []);
+  useLayoutEffect(enter, []);
   if (failed && (failed.status === 401 || failed.status === 403)) {
     return html`<${Sign} why=${failed.message} done=${enter} />`;
   }
@@ -185,8 +193,11 @@ function Page() {
     return html`<main class="sign"><h1>mnemic explorer</h1><div class="problem" role="alert">${plain(failed.message)}</div>
       <button onClick=${enter}>Try again</button></main>`;
   }
-  if (!spaces) return html`<main class="sign" role="status">Opening the store…</main>`;
-  return html`<${Explorer} spaces=${spaces} leave=${(error) => {
+  // The space that the address names is asked for without waiting for the list.
+  const named = read().space;
+  const known = spaces || (named ? [{space: named}] : null);
+  if (!known) return html`<main class="sign" role="status">Opening the store…</main>`;
+  return html`<${Explorer} spaces=${known} leave=${(error) => {
     set(null);
     fail(error);
   }} />`;

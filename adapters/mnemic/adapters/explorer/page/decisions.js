@@ -1,6 +1,6 @@
 // The list of decisions, the worst first: where debugging begins.
 
-import {html, useEffect, useRef, useState} from "htm/preact";
+import {html, useEffect, useMemo, useRef, useState} from "htm/preact";
 import {ask, ofSpace, useAnswer} from "./api.js";
 import {AsCode, Asked, Verdict, curl, py, sh} from "./parts.js";
 import {go} from "./state.js";
@@ -40,6 +40,15 @@ export function DecisionList({space, at, head, state, since}) {
     return () => document.removeEventListener("decision-step", move);
   }, []);
 
+  // Drawn again if the list changes, not at every step of the scrubber.
+  const isLater = (each) => at !== null && each.version > at + 1;
+  const earlier = items.reduce((count, each) => count + !isLater(each), 0);
+  const drawn = useMemo(() => html`<ol>${items.map((each) => html`<li key=${each.decision_id}><button class=${`decision ${isLater(each) ? "later" : ""}`} aria-current=${each.decision_id === state.decision ? "true" : undefined} onClick=${() => open(each)}>
+        <span class="question">${each.sealed ? html`<span class="gone">Question erased</span>` : each.query ? html`<bdi>${line(each.query, 140)}</bdi>` : html`<span class="gone">No question</span>`}</span>
+        <span class="facts"><${Verdict} outcome=${each.outcome} verdict=${each.verdict} /> <span>${each.decision_id} · ${hours(each.hour)} · ${wall(each.recorded_at).slice(5)}</span>
+        <span class="origin">${each.answer.length} blocks · ${isLater(each) ? "later · " : ""}${plain(each.frame)} · <bdi>${plain(each.actor)}</bdi></span></span>
+      </button></li>`)}</ol>`, [page, mine.items.length, earlier, state.decision, state.pane]);
+
   const filters = `${order === "worst" ? `order="worst"` : ""}${outcome ? `, outcome=${py(outcome)}` : ""}${text ? `, text=${py(text)}` : ""}`.replace(/^, /, "");
   const cli = `mnemic --space ${sh(space)} decisions --order ${order}${outcome ? ` --outcome ${outcome}` : ""}${text ? ` --text ${sh(text)}` : ""}`;
   return html`<aside class="list" aria-label="Decisions">
@@ -55,11 +64,7 @@ export function DecisionList({space, at, head, state, since}) {
       <label class="check"><input type="checkbox" checked=${state.list === "moment"} onChange=${(event) => go({list: event.target.checked ? "moment" : null})} /> as of the moment</label>
     </header>
     <${Asked} asked=${asked} empty=${page && !items.length ? (page.total || text ? "No decision matches, as of this moment." : "No decision was recorded by this moment. Each recall records one.") : null}>
-      <ol>${items.map((each) => html`<li key=${each.decision_id}><button class=${`decision ${at !== null && each.version > at + 1 ? "later" : ""}`} aria-current=${each.decision_id === state.decision ? "true" : undefined} onClick=${() => open(each)}>
-        <span class="question">${each.sealed ? html`<span class="gone">Question erased</span>` : each.query ? html`<bdi>${line(each.query, 140)}</bdi>` : html`<span class="gone">No question</span>`}</span>
-        <span class="facts"><${Verdict} outcome=${each.outcome} verdict=${each.verdict} /> <span>${each.decision_id} · ${hours(each.hour)} · ${wall(each.recorded_at).slice(5)}</span>
-        <span class="origin">${each.answer.length} blocks · ${at !== null && each.version > at + 1 ? "later · " : ""}${plain(each.frame)} · <bdi>${plain(each.actor)}</bdi></span></span>
-      </button></li>`)}</ol>
+      ${drawn}
       ${page && html`<p class="quiet">${items.length} of ${page.total.toLocaleString("en")}</p>`}
       ${mine.after !== null && html`<button onClick=${next}>Show more</button>`}
       <${AsCode} title="This list as code" python=${`memory${until === head ? "" : `.as_of(version=${until})`}.decisions(${filters})`}

@@ -18,6 +18,10 @@ from mnemic.adapters.remote.transport_errors import PathUnknown
 
 PATH: Final = "/explore"
 INDEX: Final = "index.html"
+ICON: Final = "icon.svg"
+ICON_KEPT_S: Final = 3600
+"""How long a browser keeps the icon: it asks for it whenever the address changes, so at every step
+of the scrubber."""
 
 
 def handlers() -> list[ControllerRouterHandler]:
@@ -54,7 +58,7 @@ def answer(scope: Any, name: str) -> Answer:
     headers = {
         **security_headers(),
         "content-type": found.media_type,
-        "cache-control": "no-cache",
+        "cache-control": f"private, max-age={ICON_KEPT_S}" if name == ICON else "no-cache",
         "etag": tag,
         "vary": "Accept-Encoding",
     }

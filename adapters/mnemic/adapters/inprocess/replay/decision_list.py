@@ -46,8 +46,7 @@ def listed(
         raise FieldRefused(f"limit must be from 1 to {LIMIT_MAX}, got {limit!r}", field="limit")
     if text is not None and not isinstance(text, str):
         raise FieldRefused(f"text must be text, got {text!r:.100}", field="text")
-    horizon_us = round(HORIZON_HOURS * MICROS_PER_HOUR)
-    went = outcomes(view, _taken_back(space, view), horizon_us=horizon_us)
+    went = _outcomes(space, view)
     total, versions = selected(view, went, of=of, outcome=outcome, order=order, after=after)
     wanted = (text or "").casefold()
     items: list[DecisionSummary] = []
@@ -60,6 +59,16 @@ def listed(
                 break
     last = versions[read - 1] if 0 < read < len(versions) else None
     return DecisionPage(items=tuple(items), total=total, next_after=last)
+
+
+def _outcomes(space: SessionHandle, view: View) -> dict[int, Outcome]:
+    """Return how each decision went, computed once for all pages of one version."""
+    found: dict[int, Outcome] | None = view.kept.get("outcomes")
+    if found is None:
+        horizon_us = round(HORIZON_HOURS * MICROS_PER_HOUR)
+        found = outcomes(view, _taken_back(space, view), horizon_us=horizon_us)
+        view.kept["outcomes"] = found
+    return found
 
 
 def _taken_back(space: SessionHandle, view: View) -> TakenBack | None:
