@@ -286,13 +286,14 @@ class Blocks(InterfaceFixture):
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
         where, before = {"category": "knowledge"}, version_of(memory)
-        for remove in (memory.forget_many, memory.erase_many):
-            shown = plain(remove(where, dry_run=True))
-            assert shown["dry_run"]
-            assert ids["tea"] in shown["block_ids"]
-            assert version_of(memory) == before
+        archived = plain(memory.forget_many(where, dry_run=True))
+        erased = plain(memory.erase_many(where, dry_run=True))
+        assert archived["dry_run"]
+        assert erased["dry_run"]
+        assert ids["tea"] in archived["block_ids"]
+        assert version_of(memory) == before
         done = plain(memory.erase_many(where))
-        assert (done["block_ids"], done["dry_run"]) == (shown["block_ids"], False)
+        assert (done["block_ids"], done["dry_run"]) == (erased["block_ids"], False)
 
     @needs("blocks")
     def test_blocks_are_listed_in_pages(self, memory: Interface, ids: Mapping[str, str]) -> None:
