@@ -43,6 +43,8 @@ def test_recent_ids_are_kept_as_a_handle_in_the_process_keeps_them(memory: SyncM
     coffee = memory.revise(tea, "angle 900: coffee").block_id
     memory.outcome([oil], signal=1.0)
     assert recent(memory) == (coffee, recalled, (gate, tea, oil, coffee))
+    said = memory.add([{"role": "user", "content": "angle 300: bread"}]).results[0].block_id
+    assert recent(memory) == (said, recalled, (gate, tea, oil, coffee, said))
     with memory.session():
         assert recent(memory) == (None, (), ())
 

@@ -200,7 +200,7 @@ def test_a_new_store_next_to_another_is_made_on_request(tmp_path: Path) -> None:
     [
         ((), 7, False),
         (("--tools", "all"), 17, False),
-        (("--scope", "admin"), 21, True),
+        (("--scope", "admin"), 23, True),
         (("--scope", "admin", "--read-only"), 3, False),
     ],
 )

@@ -86,6 +86,8 @@ def work(server: Served, number: int) -> tuple[list[tuple[str, str]], Counter[st
             words = f"Client {number} brings thing {each}."
             learned = memory.learn(words, category="message", command_id=names["learn"])
             memory.recall(words, command_id=names["recall"])
+            # A recall leaves what another one is promoting at the moment.
+            memory.consolidate(command_id=f"{number}-{each}-consolidate")
             memory.outcome([learned.block_id], 0.9, command_id=names["outcome"])
             promised += ((name, operation) for operation, name in names.items())
     return promised, way.broken

@@ -103,7 +103,7 @@ class ClientSession:
         match operation:
             case "learn":
                 self.recent.learn(result.block_id, known=result.is_known)
-            case "learn_many":
+            case "learn_many" | "add":
                 for each in result.results:
                     self.recent.learn(each.block_id, known=each.is_known)
             case "revise":

@@ -188,7 +188,8 @@ def test_shares_sum_to_one_and_keep_their_order(weights: list[float]) -> None:
     found = shares(weights)
     assert sum(round(1000 * share) for share in found) == 1000
     assert min(found) >= 0.0
-    assert found[weights.index(max(weights))] == max(found)
+    # Shares are thousandths, so equal weights may differ by one.
+    assert found[weights.index(max(weights))] >= max(found) - 0.001001
 
 
 def test_a_search_finds_the_maximum_of_a_known_function() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,33 +60,51 @@ def seconds_until_busy(act: Callable[[], object]) -> float:
     return time.monotonic() - begun
 
 
-@pytest.mark.parametrize("held", ["file", "lock and file"])
-def test_opening_waits_as_long_as_documented_and_once(tmp_path: Path, held: str) -> None:
-    path = tmp_path / "agent.db"
-    SyncMemory.open(path).close()
+def opening(path: Path, held: str) -> None:
+    """Open a store whose file is held."""
     with stopped(path, held):
-        took_s = seconds_until_busy(lambda: SyncMemory.open(path))
-        assert PATIENCE_S - 1 <= took_s <= PATIENCE_S + MARGIN_S
+        check_patience(seconds_until_busy(lambda: SyncMemory.open(path)))
     SyncMemory.open(path).close()
 
 
-@pytest.mark.parametrize("held", ["lock", "lock and file"])
-def test_a_new_space_waits_as_long_as_documented_and_once(tmp_path: Path, held: str) -> None:
-    path = tmp_path / "agent.db"
-    SyncMemory.open(path).close()
+def making(path: Path, held: str) -> None:
+    """Make another space in it."""
     with stopped(path, held):
-        took_s = seconds_until_busy(lambda: SyncMemory.open(path, space="second"))
-        assert PATIENCE_S - 1 <= took_s <= PATIENCE_S + MARGIN_S
+        check_patience(seconds_until_busy(lambda: SyncMemory.open(path, space="second")))
 
 
-def test_an_existing_space_opens_while_only_the_write_lock_is_held(tmp_path: Path) -> None:
-    path = tmp_path / "agent.db"
-    SyncMemory.open(path).close()
-    with stopped(path, "lock"):
+def writing(path: Path, held: str) -> None:
+    """Open a space, which does not wait while only the write lock is held, and write to it."""
+    with stopped(path, held):
         begun = time.monotonic()
         with SyncMemory.open(path) as memory:
             assert time.monotonic() - begun < MARGIN_S
-            took_s = seconds_until_busy(lambda: memory.learn("a fact"))
-        assert PATIENCE_S - 1 <= took_s <= PATIENCE_S + MARGIN_S
+            check_patience(seconds_until_busy(lambda: memory.learn("a fact")))
     with SyncMemory.open(path) as memory:
         assert memory.learn("a fact").action == "created"
+
+
+def check_patience(took_s: float) -> None:
+    assert PATIENCE_S - 1 <= took_s <= PATIENCE_S + MARGIN_S
+
+
+CASES: tuple[tuple[Callable[[Path, str], None], str], ...] = (
+    (opening, "file"),
+    (opening, "lock and file"),
+    (making, "lock"),
+    (making, "lock and file"),
+    (writing, "lock"),
+)
+
+
+def test_all_wait_as_long_as_documented_and_once(tmp_path: Path) -> None:
+    """All at the same time, each with a store of its own: each waits for half a minute."""
+    paths = [tmp_path / f"{number}.db" for number in range(len(CASES))]
+    for path in paths:
+        SyncMemory.open(path).close()
+    with ThreadPoolExecutor(len(CASES)) as threads:
+        ended = [
+            threads.submit(act, path, held) for path, (act, held) in zip(paths, CASES, strict=True)
+        ]
+        for each in ended:
+            each.result()
