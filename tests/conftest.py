@@ -16,8 +16,8 @@ pytest.register_assert_rewrite(
 )
 
 # No deadline, and no complaint about slow generation: both would judge the machine, not the code.
-# "ci" draws the same examples every time, so that a red run can be repeated; "core" draws fewer;
-# of that number; "long" draws new ones, a night's worth, and remembers failures in .hypothesis.
+# "ci" draws the same examples every time, so that a red run can be repeated; "core" draws fewer of
+# them; "long" draws new ones, a night's worth, and remembers failures in .hypothesis.
 # Tests that want more or fewer examples ask for a multiple of settings().max_examples.
 settings.register_profile(
     "ci",
