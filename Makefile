@@ -18,8 +18,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # them every test worker and every child process compiles all sources again, which doubles the time.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
-# Test workers: one for each processor, at most eight; WORKERS=0 runs all tests in one process.
-WORKERS ?= logical
+# Test workers: one more than processors, since tests also wait, at most eight; WORKERS=0 runs all
+# tests in one process.
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)))
 PYTEST := $(BIN)/python -m pytest
 IN_PARALLEL := --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --durations 10
 

@@ -28,6 +28,14 @@ Kept = TypeVar("Kept", bound=RecordedLog)
 """The type of a store's logs."""
 
 
+def is_storable(name: str) -> bool:
+    """Return whether every database can hold *name*."""
+    try:
+        return b"\0" not in name.encode()
+    except UnicodeEncodeError:
+        return False
+
+
 class RecordedStore(ABC, Generic[Kept]):
     """Many spaces in the tables of one recorder.
 
@@ -64,6 +72,8 @@ class RecordedStore(ABC, Generic[Kept]):
 
     def has(self, space: str) -> bool:
         """Return whether *space* is among ``spaces()``."""
+        if not is_storable(space):
+            return False
         with self._named():
             return not is_hidden(space) and self._rows.space(space) is not None
 
