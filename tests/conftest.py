@@ -23,7 +23,7 @@ settings.register_profile(
     "ci",
     derandomize=True,
     deadline=None,
-    max_examples=30,
+    max_examples=24,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("core", parent=settings.get_profile("ci"), max_examples=12)
