@@ -1,4 +1,4 @@
-"""The command that installs an extra of this installation, for messages that recommend it.
+"""The extras of this installation: whether one is there, and the command that installs it.
 
 The note of the installer is read with modules that take as long to import as a twentieth of all
 others together, so they are imported when such a message is made.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import shlex
+from importlib.util import find_spec
 from typing import Any, Final
+
+from mnemic.kernel.errors import Unavailable
 
 DISTRIBUTION: Final = "mnemic"
 RECORD: Final = "direct_url.json"
@@ -22,6 +25,23 @@ def pip_install(extra: str) -> str:
         extra: Its name, as in ``pyproject.toml``.
     """
     return f"pip install {shlex.quote(requirement(extra, _origin()))}"
+
+
+def require(package: str, extra: str, need: str, /, *, instead: str = "", **facts: str) -> None:
+    """Refuse to go on without a package.
+
+    Args:
+        package: Its name, as it is imported.
+        extra: The extra that has it.
+        need: What needs it and that it is missing, as the message of the error.
+        instead: How to do without, as the end of the recovery: ``; or ...``.
+        facts: Facts of the error.
+
+    Raises:
+        Unavailable: It is not installed; the recovery says how to install it.
+    """
+    if find_spec(package) is None:
+        raise Unavailable(need, recovery=f"Install it: {pip_install(extra)}{instead}.", **facts)
 
 
 def requirement(extra: str, origin: dict[str, Any]) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from mnemic.adapters.extras import pip_install
-from mnemic.kernel.errors import FieldRefused, Unavailable
+from mnemic.adapters.extras import require
+from mnemic.kernel.errors import FieldRefused
 
 if TYPE_CHECKING:
     from mnemic.kernel.ports import TokenCounter
@@ -50,12 +49,13 @@ class BpeTokens:
                 recovery=f"Choose from {', '.join(ENCODINGS)}.",
                 field="encoding",
             )
-        if find_spec("bpe_openai") is None:
-            raise Unavailable(
-                "the package bpe_openai, which counts tokens, is not installed",
-                recovery=f"Install it: {pip_install('tokens')}; or count by estimate.",
-                package="bpe_openai",
-            )
+        require(
+            "bpe_openai",
+            "tokens",
+            "the package bpe_openai, which counts tokens, is not installed",
+            instead="; or count by estimate",
+            package="bpe_openai",
+        )
         self.name = f"bpe/{encoding}"
         self._encoding = encoding
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -23,9 +22,9 @@ from mnemic.adapters.client.server import Server
 from mnemic.adapters.client.sse import OperationStream, Progress
 from mnemic.adapters.client.subscription import EventSubscription
 from mnemic.adapters.client.transfer import Download
-from mnemic.adapters.extras import pip_install
+from mnemic.adapters.extras import require
 from mnemic.adapters.transfer.exports.archive import MEDIA_TYPE, Packed
-from mnemic.kernel.errors import Closed, FieldRefused, Unavailable
+from mnemic.kernel.errors import Closed, FieldRefused
 from mnemic.kernel.results import LogEntry
 
 if TYPE_CHECKING:
@@ -283,12 +282,8 @@ def _check_installed() -> None:
         Unavailable: The extra is not installed.
     """
     for package in ("httpx", "httpx_sse"):
-        if find_spec(package) is None:
-            raise Unavailable(
-                f"the package {package}, which the HTTP client needs, is not installed",
-                recovery=f"Install it: {pip_install('http')}.",
-                package=package,
-            )
+        need = f"the package {package}, which the HTTP client needs, is not installed"
+        require(package, "http", need, package=package)
 
 
 def _settings(server: Server) -> dict[str, Any]:

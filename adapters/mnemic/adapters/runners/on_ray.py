@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from typing import Any, Final
 
 from attrs import frozen
 
-from mnemic.adapters.extras import pip_install
+from mnemic.adapters.extras import require
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.ports import Row, Task, Work
 
@@ -31,12 +30,8 @@ def require_ray() -> None:
     Raises:
         Unavailable: Naming how to install it.
     """
-    if find_spec("ray") is None:
-        raise Unavailable(
-            "runner 'ray' needs a package that is not installed",
-            recovery=f"Install it: {pip_install('ray')}; or use runner 'processes'.",
-            package="ray",
-        )
+    need = "runner 'ray' needs a package that is not installed"
+    require("ray", "ray", need, instead="; or use runner 'processes'", package="ray")
 
 
 @contextmanager

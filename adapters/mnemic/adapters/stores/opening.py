@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
-from mnemic.adapters.extras import pip_install
+from mnemic.adapters.extras import require
 from mnemic.adapters.stores.addresses import IN_MEMORY, Address, is_file, is_server
-from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
+from mnemic.kernel.errors import FieldRefused, NotAStore
 from mnemic.kernel.ports import Store
 
 __all__ = ["IN_MEMORY", "Address", "address_of_store", "is_file", "open_store", "opened"]
@@ -81,11 +81,7 @@ def require_cryptography() -> None:
     Raises:
         Unavailable: Naming how to install it.
     """
-    if find_spec("cryptography") is None:
-        raise Unavailable(
-            "encryption needs a package that is not installed",
-            recovery=f"Install it: {pip_install('crypto')}.",
-        )
+    require("cryptography", "crypto", "encryption needs a package that is not installed")
 
 
 def _locked(inner: Store, keys: Path, *, read_only: bool) -> Store:
@@ -119,12 +115,8 @@ def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
 
 
 def _open_server(address: Address, *, synchronous: Synchronous, read_only: bool) -> Store:
-    if find_spec("psycopg") is None:
-        raise Unavailable(
-            "PostgreSQL needs psycopg, which is not installed",
-            recovery=f"Install it: {pip_install('postgres')}.",
-            extra="postgres",
-        )
+    need = "PostgreSQL needs psycopg, which is not installed"
+    require("psycopg", "postgres", need, extra="postgres")
     from mnemic.adapters.stores.postgres import PostgresStore
 
     return PostgresStore(str(address), synchronous=synchronous, read_only=read_only)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from mnemic.adapters.cli.invocation.options import MemoryOptions, variable
-from mnemic.adapters.extras import pip_install
-from mnemic.kernel.errors import FieldRefused, Unavailable
+from mnemic.adapters.extras import require
+from mnemic.kernel.errors import FieldRefused
 
 if TYPE_CHECKING:
     from mnemic.adapters.extractors.chat import ChatExtractor
@@ -37,11 +36,7 @@ def chat_extractor(run: MemoryOptions) -> ChatExtractor | None:
             recovery=f"Give both, or set {variable(URL)} and {variable(MODEL)}.",
             field=missing.removeprefix("--"),
         )
-    if find_spec("httpx") is None:
-        raise Unavailable(
-            "the extractor chat needs a package that is not installed",
-            recovery=f"Install it: {pip_install('openai')}.",
-        )
+    require("httpx", "openai", "the extractor chat needs a package that is not installed")
     from mnemic.adapters.extractors.chat import ChatExtractor
 
     name = key_variable()

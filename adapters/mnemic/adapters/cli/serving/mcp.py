@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -12,8 +11,8 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import Flag, Run
 from mnemic.adapters.cli.invocation.failures import Exit
-from mnemic.adapters.extras import pip_install
-from mnemic.kernel.errors import SpaceNotFound, Unavailable
+from mnemic.adapters.extras import require
+from mnemic.kernel.errors import SpaceNotFound
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
@@ -56,11 +55,7 @@ def mcp(
         make: Create the store and the space if they do not exist, even next to other stores.
         run: The invocation.
     """
-    if find_spec("mcp") is None:
-        raise Unavailable(
-            "the MCP interface needs a package that is not installed",
-            recovery=f"Install it: {pip_install('mcp')}.",
-        )
+    require("mcp", "mcp", "the MCP interface needs a package that is not installed")
     read_only = read_only or scope == "read"
     made = make or (not read_only and _is_new(run))
     with run.memory(making=made, read_only=read_only, extracting=True) as memory:

@@ -7,13 +7,12 @@ is ever opened and none of the host's matplotlib settings is changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, frozen
 
-from mnemic.adapters.extras import pip_install
+from mnemic.adapters.extras import require
 from mnemic.kernel.errors import FieldRefused, Unavailable
 from mnemic.kernel.results import Backtest, PolicyScore
 
@@ -79,12 +78,13 @@ def drawable(path: str | Path) -> Path:
             recovery=f"Name a file that ends in one of {', '.join(FORMATS)}.",
             field="path",
         )
-    if find_spec("matplotlib") is None:
-        raise Unavailable(
-            "the package matplotlib, which draws, is not installed",
-            recovery=f"Install it: {pip_install('plots')}; or use table and to_dict().",
-            package="matplotlib",
-        )
+    require(
+        "matplotlib",
+        "plots",
+        "the package matplotlib, which draws, is not installed",
+        instead="; or use table and to_dict()",
+        package="matplotlib",
+    )
     return file
 
 

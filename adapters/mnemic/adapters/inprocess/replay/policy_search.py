@@ -14,15 +14,14 @@ Source: Hansen, The CMA evolution strategy (2016); Hamano et al., CMA-ES with ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from math import exp, log
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
 
-from mnemic.adapters.extras import pip_install
-from mnemic.kernel.errors import FieldRefused, PolicyRefused, Unavailable
+from mnemic.adapters.extras import require
+from mnemic.kernel.errors import FieldRefused, PolicyRefused
 from mnemic.kernel.events import SIGNALS
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import PolicyChange
@@ -61,12 +60,8 @@ def require_cmaes() -> None:
     Raises:
         Unavailable: Naming how to install it.
     """
-    if find_spec("cmaes") is None:
-        raise Unavailable(
-            "the search for policies needs a package that is not installed",
-            recovery=f"Install it: {pip_install('tune')}.",
-            package="cmaes",
-        )
+    need = "the search for policies needs a package that is not installed"
+    require("cmaes", "tune", need, package="cmaes")
 
 
 @frozen
