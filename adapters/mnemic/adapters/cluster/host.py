@@ -71,7 +71,10 @@ class ClusterHost:
 
     def leads(self, space: str) -> bool:
         """Return whether this host leads *space*, as far as it knows without asking."""
-        return space in self._epochs and time.monotonic() < self._until_s
+        return self._known_epoch(space) is not None
+
+    def _known_epoch(self, space: str) -> int | None:
+        return self._epochs.get(space) if self.lease_left_s > 0 else None
 
     def epoch_of(self, space: str) -> int:
         """Return the epoch in which this host leads *space*; lead it if no other host does.
@@ -81,8 +84,8 @@ class ClusterHost:
             SpaceNotFound: There is no such space.
             StoreFailed, StoreBusy: The database does not answer.
         """
-        epoch = self._epochs.get(space)
-        if epoch is not None and time.monotonic() < self._until_s:
+        epoch = self._known_epoch(space)
+        if epoch is not None:
             return epoch
         leader = self.leader(space)
         if leader.host != self.settings.id:
@@ -97,7 +100,7 @@ class ClusterHost:
             MovedAway: It is in another database now.
             StoreFailed, StoreBusy: The database does not answer.
         """
-        if time.monotonic() >= self._until_s:
+        if self.lease_left_s == 0:
             self._renew()
         with named(self.address):
             began = self._leadership.take(space, self.settings.id)
@@ -166,10 +169,7 @@ class ClusterHost:
         self._renewing.join()
         try:
             if not self.settings.is_shared:
-                with named(self.address):
-                    self._leadership.end(self.settings.id)
-        except MnemicError as error:
-            LOG.warning("the lease is left to end by itself: %s", error)
+                _end(self._datastore, self.settings)
         finally:
             self._datastore.close()
 
@@ -210,8 +210,13 @@ def joined(store: Store, settings: ClusterSettings) -> ClusterHost:
 
 def give_up(address: str, settings: ClusterSettings) -> None:
     """Give up the lease of a host whose workers have ended."""
+    with closing(Datastore(parsed(address))) as datastore:
+        _end(datastore, settings)
+
+
+def _end(datastore: Datastore, settings: ClusterSettings) -> None:
     try:
-        with closing(Datastore(parsed(address))) as datastore, named(datastore.address):
+        with named(datastore.address):
             Leadership(datastore).end(settings.id)
     except MnemicError as error:
         LOG.warning("the lease is left to end by itself: %s", error)

@@ -24,8 +24,8 @@ from mnemic.adapters.cluster.host import ClusterHost
 from mnemic.adapters.cluster.settings import ClusterSettings
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.stores.addresses import is_server, parsed
-from mnemic.adapters.stores.logs.staged_spaces import hidden
 from mnemic.adapters.stores.postgres import PostgresStore
+from mnemic.adapters.stores.postgres.leadership import remains_of
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer.catch_up import caught_up
 from mnemic.adapters.transfer.copies.pipeline import Progress
@@ -53,7 +53,7 @@ class MoveResult(Result):
     """Address of the database that it was in, without secrets."""
     target: str
     version: int
-    """Of its last event at that moment; -1: only its remains were destroyed."""
+    """Of its last event there."""
     chain: str
     """Chain digest there, hex."""
     late: int
@@ -178,7 +178,7 @@ def _handed_over(
                 continue  # a process that is no host has just erased text
             destination.leadership.continue_epoch(space, epoch)
             step("caught up")
-            if source.leadership.move(space, target, head=head, epoch=epoch) is not None:
+            if source.leadership.move(space, target, head=head, epoch=epoch):
                 step("moved")
                 return head.version - before
     raise StoreBusy(
@@ -199,7 +199,7 @@ def _destroy_remains(store: PostgresStore, space: str) -> None:
     """Destroy what is left of *space* in a database that it was moved away from."""
     recorder, is_any = store.recorder, False
     for name in recorder.names():
-        if name.startswith(f"{hidden(space)} moved at "):
+        if name.startswith(remains_of(space)):
             number = recorder.space(name)
             assert number is not None  # noqa: S101 - rows are never deleted
             recorder.clear(number, name, recorder.head(number))

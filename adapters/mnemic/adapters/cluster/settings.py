@@ -1,4 +1,4 @@
-"""What a host of a cluster is told when it begins."""
+"""The settings of one host of a cluster."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from mnemic.adapters.cluster.host import ClusterHost
     from mnemic.adapters.cluster.settings import ClusterSettings
 
+T = TypeVar("T")
 OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
 MOVES_MAX = 4
@@ -238,10 +239,19 @@ class Spaces:
             Closed: The host is closed.
             LogCorrupt, StoreFailed, EmbedderMismatch: It cannot be opened.
         """
+        return await self.at_home(space, lambda home: Spaces._hold(home, space, making=False))
+
+    async def at_home(self, space: str, act: Callable[[Spaces], Awaitable[T]]) -> T:
+        """Return what *act* returns for the spaces of the database that holds *space*.
+
+        Raises:
+            MovedAway: This is no host of a cluster, or the space moves on all the time.
+            MnemicError: What *act* raises.
+        """
         for _ in range(MOVES_MAX):
             home = self.home_of(space)
             try:
-                return await home._hold(space, making=False)  # noqa: SLF001 - of this class
+                return await act(home)
             except MovedAway as moved:
                 await self.follow(space, moved, home)
         raise moved_away(space, "")

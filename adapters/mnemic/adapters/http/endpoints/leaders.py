@@ -16,7 +16,6 @@ from anyio import to_thread
 from attrs import evolve
 
 from mnemic.adapters.hosting import Hold, Spaces
-from mnemic.adapters.hosting.spaces import MOVES_MAX
 from mnemic.adapters.http.endpoints.prepared_call import PreparedCall
 from mnemic.adapters.http.messages.requests import STREAM
 from mnemic.adapters.http.messages.responses import Answer
@@ -25,7 +24,7 @@ from mnemic.adapters.inprocess.operations.answer_version import version_of
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.transport_errors import Overdue
-from mnemic.adapters.stores.leaders import Leader, MovedAway, elsewhere, moved_away
+from mnemic.adapters.stores.leaders import Leader, elsewhere
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SpaceNotFound
 
 if TYPE_CHECKING:
@@ -118,7 +117,6 @@ class Forwarding:
             raise Overdue(
                 f"the host that leads {prepared.space!r} gave no answer", url=leader.url
             ) from error
-
         finally:
             sending.cancel()
 
@@ -171,22 +169,19 @@ async def answer(
         MnemicError: What *run* raises.
     """
     wanted = _min_version(scope)
-    for _ in range(MOVES_MAX):
-        home = spaces.home_of(prepared.space)
-        try:
-            place = await _placed(home, prepared, wanted)
-            if not isinstance(place, Leader):
-                return await run(*place)
-        except MovedAway as moved:
-            await spaces.follow(prepared.space, moved, home)
-        else:
-            if not place.url or header(scope, FORWARDED.lower().encode()) is not None:
-                raise elsewhere(prepared.space, place)
-            assert home.cluster is not None  # noqa: S101 - as in _placed
-            if home.cluster.settings.elsewhere == "redirect":
-                return Answer(status=307, headers={"location": place.url + prepared.address})
-            return await forward(prepared, scope, place, home.cluster)
-    raise moved_away(prepared.space, "")
+
+    async def answer_of(home: Spaces) -> Answer | Pieces:
+        place = await _placed(home, prepared, wanted)
+        if not isinstance(place, Leader):
+            return await run(*place)
+        if not place.url or header(scope, FORWARDED.lower().encode()) is not None:
+            raise elsewhere(prepared.space, place)
+        assert home.cluster is not None  # noqa: S101 - as in _placed
+        if home.cluster.settings.elsewhere == "redirect":
+            return Answer(status=307, headers={"location": place.url + prepared.address})
+        return await forward(prepared, scope, place, home.cluster)
+
+    return await spaces.at_home(prepared.space, answer_of)
 
 
 async def _placed(

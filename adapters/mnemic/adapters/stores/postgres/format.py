@@ -61,7 +61,7 @@ CLUSTER_STATEMENTS: tuple[LiteralString, ...] = (
         url text NOT NULL,
         until timestamptz NOT NULL)""",
     "CREATE TABLE IF NOT EXISTS {schema}.moved (space text PRIMARY KEY, address text NOT NULL)",
-    "UPDATE {schema}.format SET version = 2 WHERE version < 2",
+    "UPDATE {schema}.format SET version = {newest} WHERE version < {newest}",
 )
 """Statements that prepare a schema for hosts that lead its spaces. Repeating them does nothing."""
 
@@ -82,11 +82,13 @@ _SURROUNDINGS = b"""SELECT current_setting('server_version_num')::int,
 
 def filled(statement: LiteralString, schema: str) -> bytes:
     """Return *statement* with the name of its schema, ready to be sent."""
-    return (
-        SQL(statement)
-        .format(schema=Identifier(schema), application=APPLICATION, version=FORMAT_VERSION)
-        .as_bytes(None)
+    named = SQL(statement).format(
+        schema=Identifier(schema),
+        application=APPLICATION,
+        version=FORMAT_VERSION,
+        newest=FORMAT_OF_CLUSTERS,
     )
+    return named.as_bytes(None)
 
 
 def is_new(datastore: Datastore, address: ServerAddress) -> bool:

@@ -110,6 +110,11 @@ class StandbyRow:
     """Of the log of the database that it has not replayed."""
 
 
+def remains_of(space: str) -> str:
+    """Return how the names begin under which the remains of a moved space are hidden."""
+    return f"{hidden(space)} moved at "
+
+
 class Leadership:
     """Leases and epochs in the database of a store.
 
@@ -199,20 +204,22 @@ class Leadership:
         """Return the names of the spaces that were moved away."""
         return tuple(name for (name,) in self._datastore.rows(self._moved))
 
-    def move(self, space: str, address: str, *, head: Head, epoch: int) -> str | None:
+    def move(self, space: str, address: str, *, head: Head, epoch: int) -> bool:
         """Record that *space* is at *address* now, if it ends at *head* in *epoch*.
 
+        Its remains are hidden under a name that begins with ``remains_of``.
+
         Returns:
-            The name under which its remains are hidden; None: it does not end there any more.
+            Whether it was done; False: it does not end there any more.
         """
-        name = f"{hidden(space)} moved at {head.version}"
+        name = f"{remains_of(space)}{head.version}"
         before = (space, head.version, head.digest, epoch)
         # Readers find the log empty at once, and look where it is.
         values = (name, GENESIS_DIGEST, *before, space, address)
         if self._datastore.written(self._move, values):
-            return name
+            return True
         # If a server hung up before it answered, the repeated statement finds it done.
-        return name if self.moved_to(space) == address else None
+        return self.moved_to(space) == address
 
     def continue_epoch(self, space: str, epoch: int) -> None:
         """Begin no earlier epoch than *epoch* here: epochs of a space are never used twice."""
