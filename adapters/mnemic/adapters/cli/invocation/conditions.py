@@ -25,10 +25,13 @@ def conditions(given: Iterable[str]) -> dict[str, Any]:
     Raises:
         FieldRefused: One is neither, or a key that may be given only once is repeated.
     """
-    options = list(given)
-    filters = [_object(each) for each in options if each.lstrip().startswith("{")]
     found: dict[str, Any] = {}
-    for name, value in (_pair(each) for each in options if not each.lstrip().startswith("{")):
+    filters: list[dict[str, Any]] = []
+    for each in given:
+        if each.lstrip().startswith("{"):
+            filters.append(_object(each))
+            continue
+        name, value = _pair(each)
         if name in LISTED:
             found.setdefault(name, []).append(value)
         elif name.startswith(METADATA):
@@ -37,9 +40,8 @@ def conditions(given: Iterable[str]) -> dict[str, Any]:
             raise FieldRefused(f"where names {name!r} twice", field="where")
         else:
             found[name] = value
-    if filters and (found or len(filters) > 1):
-        return {"all": [*([found] if found else []), *filters]}
-    return filters[0] if filters else found
+    parts = [found, *filters] if found else filters
+    return {"all": parts} if len(parts) > 1 else next(iter(parts), {})
 
 
 def selector(given: Iterable[str]) -> dict[str, Any]:
