@@ -31,8 +31,6 @@ Group: TypeAlias = Literal[
     "Spaces",
     "Server",
 ]
-FORKING: Final = frozenset({"adopt_extraction", "fork", "re_extract"})
-"""Operations whose argument ``space`` names another space, in which the caller needs ``admin``."""
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 """The headings under which operations are described, in order."""
 
@@ -67,6 +65,8 @@ class Declaration(Value):
     """The field of the result with the id of what was made, which has a path of its own."""
     local: Collection[str] = field(default=(), kw_only=True)
     """Parameters that name files or objects of this process, which remote callers cannot give."""
+    other_space: str | None = field(default=None, kw_only=True)
+    """The parameter that names another space, in which the caller needs ``admin`` too."""
     remote_defaults: Mapping[str, Any] = field(factory=dict, kw_only=True)
     """Defaults of remote callers, by parameter, where they differ from those in the process."""
 

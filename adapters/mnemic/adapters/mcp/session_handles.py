@@ -17,7 +17,7 @@ import anyio
 from attrs import define, evolve, field
 
 from mnemic.adapters.inprocess.memory import Memory
-from mnemic.adapters.inprocess.registry import FORKING, SCOPES, Scope
+from mnemic.adapters.inprocess.registry import SCOPES, Scope
 from mnemic.adapters.mcp.call_limiter import CallLimiter
 from mnemic.adapters.mcp.tools import Allows, ToolSet, least_scope
 from mnemic.adapters.remote.calls import Call, perform
@@ -158,9 +158,8 @@ class ClientHandle:
                 recovery=self.remedy,
                 scope=call.scope,
             )
-        named = call.arguments.get("space")
-        if call.operation in FORKING and isinstance(named, str):
-            self._check_new_space(named.strip())  # as the operation itself will read it
+        if call.other_space is not None:
+            self._check_new_space(call.other_space)
         return call
 
     def _check_new_space(self, space: str) -> None:

@@ -61,6 +61,13 @@ class Call:
             return "read"
         return self.spec.scope
 
+    @property
+    def other_space(self) -> str | None:
+        """The other space that it names, as the operation will read it; None: it names none."""
+        parameter = self.spec.declaration.other_space
+        named = None if parameter is None else self.arguments.get(parameter)
+        return named.strip() if isinstance(named, str) else None
+
 
 async def perform(memory: Memory, call: Call, progress: Progress | None = None) -> Any:
     """Perform a call on an async memory. See ``answered``, which runs on its worker thread."""

@@ -35,7 +35,6 @@ from mnemic.adapters.inprocess.operations.answer_version import (
     version_of,
     version_written,
 )
-from mnemic.adapters.inprocess.registry import FORKING
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.calls import (
@@ -160,11 +159,9 @@ async def prepare(
             recovery="Leave it out; see GET /v1/openapi.json for the operations that take one.",
             field="Idempotency-Key",
         )
-    named = call.arguments.get("space")
-    if route.operation.name in FORKING and isinstance(named, str):
-        copy = named.strip()  # as the operation itself will normalize it
-        check_scope(caller, copy, "admin")
-        check_name(copy)
+    if call.other_space is not None:
+        check_scope(caller, call.other_space, "admin")
+        check_name(call.other_space)
     scope: Any = request.scope
     return PreparedCall(
         route=route,

@@ -34,7 +34,7 @@ MESSAGES_MAX: Final = 10_000
 class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
     """Operations on a re-extraction."""
 
-    @operation("POST ./re-extract", "Spaces", "admin", status=201)
+    @operation("POST ./re-extract", "Spaces", "admin", status=201, other_space="space")
     def re_extract(
         self,
         extractor: str,
@@ -112,7 +112,14 @@ class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
                 **found.changes(),
             )
 
-    @operation("POST ./adopt-extraction", "Spaces", "admin", destructive=True, same_twice=True)
+    @operation(
+        "POST ./adopt-extraction",
+        "Spaces",
+        "admin",
+        destructive=True,
+        same_twice=True,
+        other_space="space",
+    )
     def adopt_extraction(
         self, space: str, *, command_id: str | None = None
     ) -> AdoptExtractionResult:

@@ -227,7 +227,7 @@ class ExchangeOperations(Host):
 
     # --- fork -------------------------------------------------------------------------------
 
-    @operation("POST ./fork", "Spaces", "admin", status=201, local=("into",))
+    @operation("POST ./fork", "Spaces", "admin", status=201, local=("into",), other_space="space")
     def fork(
         self,
         space: str,
