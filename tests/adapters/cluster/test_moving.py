@@ -40,7 +40,7 @@ def databases(server: str) -> Generator[tuple[str, str]]:
 
 
 class Killed(BaseException):
-    """Stands for the end of the process."""
+    """The end of the process, as a test plays it."""
 
 
 def test_a_moved_space_is_the_same_there_and_gone_here(databases: tuple[str, str]) -> None:
