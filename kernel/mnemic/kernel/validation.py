@@ -1,4 +1,4 @@
-"""Validation of arguments: texts, tags, names, metadata and fractions.
+"""Validation of arguments: texts, tags, names, flags, metadata and fractions.
 
 A label (name, tag, note, relation, key of metadata) is shown next to texts and says what they are.
 So it takes visible characters only, of bounded length; what a text itself may contain is not
@@ -104,6 +104,17 @@ def checked_name(name: str, value: object) -> str:
         raise FieldRefused(f"{name} is longer than {NAME_LENGTH_MAX} characters", field=name)
     check_visible(name, stripped)
     return stripped
+
+
+def checked_flag(name: str, value: object) -> bool:
+    """Return a flag.
+
+    Raises:
+        FieldRefused: It is neither true nor false.
+    """
+    if not isinstance(value, bool):
+        raise FieldRefused(f"{name} must be true or false, got {value!r:.80}", field=name)
+    return value
 
 
 def checked_metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str | None:

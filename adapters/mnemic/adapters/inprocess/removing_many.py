@@ -144,8 +144,7 @@ class Removal:
 
     def _written(self, row: CommandRow) -> Outcome:
         """Return what a batch wrote: its texts are gone, so it cannot be decided again."""
-        events = tuple(each.event for each in self.space.recorded(row.first - 1, row.last))
-        return Outcome(None, row.first, row.last, events)
+        return Outcome(None, row.first, row.last, self.space.events_of(row))
 
 
 @define(kw_only=True)
@@ -186,7 +185,7 @@ class Erasing(Removal):
     NAME: ClassVar[str] = "erase_many"
 
     def _present(self, view: View, numbers: Ints) -> Ints:
-        is_there = (not isinstance(view.text(each), Erased) for each in numbers.tolist())
+        is_there = (self._is_left(view, each) for each in numbers.tolist())
         return numbers[np.fromiter(is_there, dtype=np.bool_, count=len(numbers))]
 
     def _decide(self, view: View, ids: Sequence[BlockId]) -> Decision[None]:

@@ -23,6 +23,7 @@ from mnemic.kernel.results import (
     Result,
     ResultList,
 )
+from mnemic.kernel.validation import checked_flag
 
 ITEMS = "items"
 """Name of a list in a result document, which is always an object."""
@@ -79,17 +80,12 @@ def _python_value(parameter: Parameter, value: Any) -> Any:
     """
     annotation, inner = parameter.type, typing.get_args(parameter.type)
     if annotation is bool:
-        _check_boolean(parameter.name, value)
+        checked_flag(parameter.name, value)
     if annotation is Policy or (Policy in inner and isinstance(value, Mapping)):
         if typing.get_origin(annotation) is dict:
             return {name: policy_of(body) for name, body in value.items()}
         return policy_of(value)
     return value
-
-
-def _check_boolean(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise FieldRefused(f"{name} must be true or false, got {value!r:.80}", field=name)
 
 
 def policy_of(body: object) -> Policy:

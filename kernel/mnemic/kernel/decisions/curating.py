@@ -16,7 +16,6 @@ Archived is what decayed, then what expired, then what the policy's rules of ret
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Hashable
 
@@ -34,7 +33,7 @@ from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import decayed_each, nano, product_each
 from mnemic.kernel.policy import CONSTITUTIONAL, RetentionRule
 from mnemic.kernel.reading import Reading
-from mnemic.kernel.scope import key_of
+from mnemic.kernel.scope import key_of, scope_of
 from mnemic.kernel.scoring.decay import edge_rates, effective_weights
 from mnemic.kernel.scoring.signals import (
     UNKNOWN,
@@ -320,6 +319,5 @@ def _counted_for(reading: Reading, per: str, number: int) -> Hashable:
     if not isinstance(text, BlockText):
         return None
     if per in SCOPE_KEYS:
-        value = json.loads(text.metadata).get(per) if text.metadata else None
-        return value if isinstance(value, str) else None
+        return dict(scope_of(text.metadata)).get(per)
     return text.thread if per == "thread" else text.author

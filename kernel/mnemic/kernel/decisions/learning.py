@@ -36,7 +36,7 @@ from mnemic.kernel.decisions.supersession import (
 from mnemic.kernel.errors import FieldRefused, IdCollision
 from mnemic.kernel.events import BlockLearned, BlockRestated
 from mnemic.kernel.model import identity
-from mnemic.kernel.model.blocks import ARCHIVED
+from mnemic.kernel.model.blocks import ARCHIVED, BlockFacts
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.periods import ALWAYS, Period
 from mnemic.kernel.model.texts import BlockText, Erased
@@ -105,6 +105,11 @@ class Saying(Value):
     """Wall clock; None: unknown, or now."""
     is_now: bool = False
     period: Period = ALWAYS
+
+    @classmethod
+    def last_of(cls, facts: BlockFacts) -> Saying:
+        """Return the last saying of a block before the command."""
+        return cls(zone=facts.zone, said_us=facts.said_us, period=facts.period)
 
 
 @frozen(kw_only=True)
@@ -247,8 +252,7 @@ def decide_fresh(
         block = facts.id
         is_archived = facts.status == ARCHIVED or block in earlier.forgotten
         if block not in earlier.said and not is_archived:
-            last = Saying(zone=facts.zone, said_us=facts.said_us, period=facts.period)
-            return said_again(reading, last, fresh, block)
+            return said_again(reading, Saying.last_of(facts), fresh, block)
         if block not in earlier.said:
             check_reach(reading, facts)
     if block in earlier.said:

@@ -256,7 +256,7 @@ class Acceptance:
         if number is not None and fresh.block_id not in self.said:
             facts = self.reading.facts(number)
             if facts.status == ARCHIVED and self.reading.sources_of(number) & {*basis.numbers}:
-                saying = Saying(zone=facts.zone, said_us=facts.said_us, period=facts.period)
+                saying = Saying.last_of(facts)
                 return Learned(block_id=facts.id, action="duplicate", saying=saying)
         decided = decide_learn(self.reading, lesson, earlier=self._earlier())
         learned = decided.result
@@ -286,8 +286,7 @@ class Acceptance:
         text = self.reading.text(other.number)
         if isinstance(text, Erased) or _scope(text) != basis.scope:
             raise Ungrounded("mixed-scopes")
-        before = Saying(zone=other.zone, said_us=other.said_us, period=other.period)
-        last = self.said.get(other.id, before)
+        last = self.said.get(other.id, Saying.last_of(other))
         decided = said_again(self.reading, last, fresh, other.id)
         self.events += decided.events
         self.said[other.id] = decided.result.saying

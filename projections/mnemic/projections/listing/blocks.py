@@ -84,7 +84,7 @@ def blocks(  # a query has one argument per filter
     _check_words(tag=tag, category=category, author=author, thread=thread, key=key)
     numbers = _candidates(view, key=key, status=status)
     if tag is not None:
-        numbers = numbers[view.tagged(view.life.column("tags", numbers), (tag,))]
+        numbers = numbers[view.tagged(numbers, (tag,))]
     if category is not None:
         wanted = view.state.catalogue.categories.known(category)
         numbers = numbers[view.life.column("category", numbers) == wanted]

@@ -86,16 +86,12 @@ def _sieves(view: View, eligibility: Eligibility) -> Iterator[tuple[str, Sieve]]
         known = -1 if wanted is None else view.state.catalogue.sessions.known(wanted)
         yield "frame scope", lambda numbers: view.life.column("session", numbers) == known
     if frame.only_tags:
-        yield "frame only_tags", lambda numbers: _tagged(view, numbers, frame.only_tags)
+        yield "frame only_tags", lambda numbers: view.tagged(numbers, frame.only_tags)
         yield "frame zone", lambda numbers: _may_say(view, numbers, frame.only_tags)
     if frame.never_tags:
-        yield "frame never_tags", lambda numbers: ~_tagged(view, numbers, frame.never_tags)
+        yield "frame never_tags", lambda numbers: ~view.tagged(numbers, frame.never_tags)
     for name, passes in conditions(view, eligibility.where):
         yield f"where {name}", passes
-
-
-def _tagged(view: View, numbers: Ints, wanted: tuple[str, ...]) -> Mask:
-    return view.tagged(view.life.column("tags", numbers), wanted)
 
 
 def _may_say(view: View, numbers: Ints, wanted: tuple[str, ...]) -> Mask:
@@ -103,4 +99,4 @@ def _may_say(view: View, numbers: Ints, wanted: tuple[str, ...]) -> Mask:
     plain = tuple(tag for tag in wanted if not tag.startswith(OWN))
     if plain == wanted:
         return np.ones(len(numbers), dtype=np.bool_)
-    return view.privileged(numbers) | _tagged(view, numbers, plain)
+    return view.privileged(numbers) | view.tagged(numbers, plain)

@@ -18,7 +18,7 @@ from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.questions.aggregates import aggregate
 from mnemic.kernel.scope import scoped
-from mnemic.kernel.validation import checked_name
+from mnemic.kernel.validation import checked_flag, checked_name
 from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.filters import Eligibility
@@ -88,10 +88,7 @@ class Request(Value):
                 raise FieldRefused(
                     f"{name} must be a whole number from 1 to {most}, got {value!r}", field=name
                 )
-        if not isinstance(self.suggest, bool):
-            raise FieldRefused(
-                f"suggest must be true or false, got {self.suggest!r}", field="suggest"
-            )
+        checked_flag("suggest", self.suggest)
         explore = self.explore
         ok = isinstance(explore, int | float) and not isinstance(explore, bool)
         if not ok or not 0.0 <= explore <= 1.0:

@@ -281,7 +281,7 @@ class BlockView:
 
     def promised(self, numbers: Ints, tags: Sequence[str]) -> NDArray[np.bool_]:
         """Return which blocks are guaranteed a place by one of *tags*."""
-        found = self.tagged(self.life.column("tags", numbers), tags)
+        found = self.tagged(numbers, tags)
         return found & self.privileged(numbers) if found.any() else found
 
     def text(self, number: int) -> BlockText | Erased:
@@ -496,9 +496,10 @@ class BlockView:
             ceiling=self.ceilings(numbers),
         )
 
-    def tagged(self, tag_sets: Ints, wanted: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which tag sets have a wanted tag, or one that starts with a wanted ``prefix/``."""
+    def tagged(self, numbers: Ints, wanted: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which blocks have a wanted tag, or one that starts with a wanted ``prefix/``."""
         if not wanted:
-            return np.zeros(len(tag_sets), dtype=np.bool_)
+            return np.zeros(len(numbers), dtype=np.bool_)
+        tag_sets = self.life.column("tags", numbers)
         found: NDArray[np.bool_] = self.state.catalogue.sets_with(tuple(wanted))[tag_sets]
         return found

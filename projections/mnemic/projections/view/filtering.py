@@ -107,14 +107,10 @@ def _in_ranges(view: BlockView, ranges: Iterable[Range], numbers: Ints) -> Mask:
     return passing
 
 
-def _tagged(view: BlockView, numbers: Ints, wanted: tuple[str, ...]) -> Mask:
-    return view.tagged(view.life.column("tags", numbers), wanted)
-
-
 def _all_tagged(view: BlockView, numbers: Ints, wanted: tuple[str, ...]) -> Mask:
     passing = np.ones(len(numbers), dtype=np.bool_)
     for tag in wanted:
-        passing &= _tagged(view, numbers, (tag,))
+        passing &= view.tagged(numbers, (tag,))
     return passing
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 from mnemic.kernel.events import Admission, Archival, Curated
 from mnemic.kernel.model.identity import BlockId
@@ -80,7 +81,7 @@ def _past_retention(
     """Return which of *blocks* are too old for a rule, or older than the most that it keeps."""
     gone = set[BlockId]()
     now_us, wall_us = now
-    kept: dict[object, list[int]] = {}
+    counted = Counter[object]()
     for block in sorted(blocks, key=lambda each: -state.blocks[each].said_version):
         facts = state.blocks[block]
         said = state.log[facts.said_version]
@@ -89,9 +90,9 @@ def _past_retention(
         is_old = rule.ttl_us is not None and wall_us - said.recorded_us >= rule.ttl_us
         is_old |= rule.ttl_active_us is not None and now_us - said.active_us >= rule.ttl_active_us
         if not is_old and rule.most is not None:
-            versions = kept.setdefault(_counted_for(facts, rule.per), [])
-            versions.append(facts.said_version)
-            is_old = len(versions) > rule.most
+            key = _counted_for(facts, rule.per)
+            counted[key] += 1
+            is_old = counted[key] > rule.most
         if is_old:
             gone.add(block)
     return gone

@@ -109,9 +109,8 @@ def re_extract(
             result = memory.re_extract(
                 extractor, space, since=since, until=until, progress=progress
             )
-        changes = (*result.gained, *result.lost, *result.changed)
-        lines = (*(each.summary for each in changes), *(d.summary for d in result.decisions))
-        run.show(result, *(Text(plain(each)) for each in (result.summary, *lines)))
+        shown = (result, *result.gained, *result.lost, *result.changed, *result.decisions)
+        run.show(result, *(Text(plain(each.summary)) for each in shown))
     return Exit.UNAVAILABLE if result.unread else Exit.OK
 
 

@@ -172,7 +172,7 @@ class _Request:
 
     def written(self, row: CommandRow) -> Outcome:
         """Return the outcome of an earlier commit, or of a concurrent command's."""
-        found = (each.event for each in self._space.recorded(row.first - 1, row.last))
+        found = self._space.events_of(row)
         event = next(each for each in found if isinstance(each, BlocksPromoted | BlocksRelinked))
         return Outcome(event, row.first, row.last, (event,))
 

@@ -23,7 +23,7 @@ from mnemic.adapters.inprocess.engine.log_state import LogState, Published
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.authorization import within
 from mnemic.kernel.errors import FieldRefused, HistoryReplaced, Refused, SessionState
-from mnemic.kernel.events import Recorded
+from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.ports import CommandRow, Log, PayloadRow, Record, Store
 from mnemic.kernel.timestamps import Instant
@@ -295,6 +295,10 @@ class SessionHandle:
         """Return what a command of this actor with this id wrote; see ``CommandExecutor``."""
         with self._informed():
             return self.executor.remembered(self.caller, command)
+
+    def events_of(self, row: CommandRow) -> tuple[Event, ...]:
+        """Return the events that a command wrote."""
+        return tuple(each.event for each in self.recorded(row.first - 1, row.last))
 
     def decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
         """Repeat the decision of a command that was written; see ``CommandExecutor``."""

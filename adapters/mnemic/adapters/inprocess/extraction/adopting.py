@@ -37,7 +37,7 @@ from mnemic.projections.view.extracted import lost_facts, read_by
 from mnemic.projections.view.log_selection import log_selection_of
 
 
-def decide_retirement(view: View, after: int) -> Decision[list[int]]:
+def decide_retirement(view: View, after: int) -> Decision[None]:
     """Decide to archive the facts that messages bore that were read again, and that were not found.
 
     Args:
@@ -46,9 +46,9 @@ def decide_retirement(view: View, after: int) -> Decision[list[int]]:
     """
     lost = lost_facts(view, after)
     if not lost:
-        return Decision((), [])
+        return Decision((), None)
     selection = log_selection_of(view, (), lost)
-    return Decision(decide_revert_selection(view, selection, reason=None).events, lost)
+    return Decision(decide_revert_selection(view, selection, reason=None).events, None)
 
 
 def proposals(fork: View, after: int) -> list[Found]:
@@ -105,7 +105,7 @@ def _fact(fork: View, each: ExtractedFact, spots: Sequence[Spot], other: int | N
 
 def decide_adoptions(
     space: SessionHandle, view: View, at: Instant, found: Sequence[Found], *, after: int
-) -> Decision[int]:
+) -> Decision[None]:
     """Decide what becomes of the extractions of a fork in the space that it was made of.
 
     Args:
@@ -115,12 +115,10 @@ def decide_adoptions(
         found: The extractions.
         after: The version up to which the two are the same. What an extractor has read here since
             is not adopted once more.
-    Returns:
-        As the result, how many extractions were adopted.
     """
     fresh = [each for each in found if _is_fresh(view, each.event, after)]
     if not fresh:
-        return Decision((), 0)
+        return Decision((), None)
     log_state = space.log_state
     with nullcontext() if log_state.lock.is_mine else log_state.lock:
         parts = freeze(view.state)
@@ -128,7 +126,7 @@ def decide_adoptions(
     for each in fresh:
         scratch.add(decide_adoption(*scratch.asked(each), at).events)
     scratch.add(decide_retirement(scratch.view(), view.version).events)
-    return Decision(tuple(scratch.events), len(fresh))
+    return Decision(tuple(scratch.events), None)
 
 
 def _is_fresh(view: View, event: FactsExtracted, after: int) -> bool:

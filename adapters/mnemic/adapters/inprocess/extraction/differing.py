@@ -84,12 +84,13 @@ def difference(state: State, before: int, after: int) -> Difference:
         if _alive(new, each) and not _alive(old, each)
     ]
     replaced = dict(_replaced(new, lost, gained))
+    replacing = set(replaced.values())
     return Difference(
         before=old,
         after=new,
         replaced=replaced,
         lost=tuple(each for each in lost if each not in replaced),
-        gained=tuple(each for each in gained if each not in set(replaced.values())),
+        gained=tuple(each for each in gained if each not in replacing),
         refused_count=sum(each.event.refused_count for each in found),
         sources={each: sources_of(new, each) for each in gained},
     )
@@ -97,8 +98,7 @@ def difference(state: State, before: int, after: int) -> Difference:
 
 def _alive(view: View, number: int) -> bool:
     """Whether a block was known and in the inbox or active."""
-    known = view.number(view.state.catalogue.ids[number])
-    return known is not None and view.status(number) in (INBOX, ACTIVE)
+    return view.life.has(number) and view.status(number) in (INBOX, ACTIVE)
 
 
 def _facts(view: View, found: Sequence[Extraction]) -> Iterator[int]:
@@ -118,11 +118,13 @@ def _revised(view: View, found: Sequence[Extraction]) -> Iterator[int]:
 def _replaced(view: View, lost: Sequence[int], gained: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield each lost fact with the one in its place: its successor, or what quotes the same."""
     left = list(gained)
+    predecessors = view.predecessors_of(gained)
+    quotes = {each: _quotes(view, each) for each in gained}
     for old in lost:
-        quotes = _quotes(view, old)
+        own = _quotes(view, old)
         new = next(
-            (each for each in left if old in view.predecessors(each)),
-            next((each for each in left if _overlap(quotes, _quotes(view, each))), None),
+            (each for each in left if old in predecessors[each]),
+            next((each for each in left if _overlap(own, quotes[each])), None),
         )
         if new is not None:
             left.remove(new)
@@ -202,7 +204,7 @@ def _answers(
     eligible = [
         number
         for number, sources in difference.sources.items()
-        if all(_learned(after, each) <= version for each in sources)
+        if all(after.life.get("learned", each) <= version for each in sources)
     ]
     known = then.present.numbers
     gained = np.intersect1d(np.array(eligible, dtype=np.int64), after.present.numbers)
@@ -216,10 +218,6 @@ def _answers(
     except (FrameUnknown, RecipeRetired):
         return None
     return found[0], found[1]
-
-
-def _learned(view: View, number: int) -> int:
-    return view.life.get("learned", number)
 
 
 def _answer(view: View, decision: Decision, models: Models) -> list[int]:

@@ -26,7 +26,7 @@ from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel.decision import first_of
 from mnemic.kernel.errors import CommandIdReused
 from mnemic.kernel.events import FactsExtracted
-from mnemic.kernel.extraction.accepting import Call, message_of
+from mnemic.kernel.extraction.accepting import Call, message_of, number_of
 from mnemic.kernel.extraction.deciding import decide_extraction
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.identity import SCOPE_KEYS, BlockId
@@ -234,7 +234,7 @@ class Runner:
                 yield window
                 continue
             view = self.space.view()
-            shown = [message_of(view, self._number(view, each)) for each in window]
+            shown = [message_of(view, number_of(view, each)) for each in window]
             quoted = (each.quotes for each in self._answer(shown, ()).facts)
             ends = sorted({quote.message + 1 for quotes in quoted for quote in quotes})
             cuts = [0, *(end for end in ends if end < len(window)), len(window)]
@@ -243,7 +243,7 @@ class Runner:
     def _extracted(self, window: Sequence[BlockId]) -> None:
         """Ask the extractor about one window, and commit what it found."""
         view = self.space.view()
-        shown = [message_of(view, self._number(view, each)) for each in window]
+        shown = [message_of(view, number_of(view, each)) for each in window]
         known = Known(self.space.view, lambda: self.near(shown) if self.extractor.compares else ())
         found = self._asked(shown, known)
         call = self._call(window, known.ids)
@@ -262,17 +262,11 @@ class Runner:
 
     def _again(self, row: CommandRow) -> Outcome:
         """Return what a repeated command wrote: the model is not asked again."""
-        recorded = [each.event for each in self.space.recorded(row.first - 1, row.last)]
+        recorded = self.space.events_of(row)
         event = first_of(recorded, FactsExtracted)
         if event is None:
             raise CommandIdReused(f"command {self.command_id!r:.100} wrote no extraction")
-        return Outcome(event, row.first, row.last, tuple(recorded))
-
-    @staticmethod
-    def _number(view: View, block: BlockId) -> int:
-        number = view.number(block)
-        assert number is not None  # noqa: S101 - it was looked up just now
-        return number
+        return Outcome(event, row.first, row.last, recorded)
 
     def _asked(self, shown: Sequence[Message], known: Known) -> Extract:
         """Return the answer of the extractor; a failure of any kind is part of it."""

@@ -16,7 +16,6 @@ from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.errors import FieldRefused, SpaceNotFound
-from mnemic.kernel.events import Event
 from mnemic.kernel.model.blocks import ACTIVE, INBOX
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import CommandRow, Extractor, Store
@@ -147,7 +146,7 @@ class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
         command = Command("adopt_extraction", {"space": name}, command_id)
 
         def again(row: CommandRow) -> Outcome:
-            return Outcome(None, row.first, row.last, tuple(_events(original, row)))
+            return Outcome(None, row.first, row.last, original.events_of(row))
 
         before = original.remembered(command)
         if before is None:
@@ -163,7 +162,7 @@ class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
                 base = _shared_version(original, there)
                 found = adopting.proposals(there.view(), base)
 
-            def decide(view: View, at: Instant) -> Decision[int]:
+            def decide(view: View, at: Instant) -> Decision[None]:
                 return adopting.decide_adoptions(original, view, at, found, after=base)
 
             outcome = original.prepared(command, decide, again=again)
@@ -213,10 +212,6 @@ class ReExtractionOperations(ExtractionOperations, ExchangeOperations):
             yield host
         finally:
             host.close()
-
-
-def _events(space: SessionHandle, row: CommandRow) -> list[Event]:
-    return [each.event for each in space.recorded(row.first - 1, row.last)]
 
 
 def _messages(view: View, since_us: int | None, until_us: int | None) -> list[BlockId]:

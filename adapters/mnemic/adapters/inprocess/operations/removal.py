@@ -17,6 +17,7 @@ from mnemic.kernel.events import BlockErased, BlocksQuarantined
 from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.validation import checked_flag
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
@@ -285,14 +286,3 @@ def removable(where: Any, scope: Mapping[str, str]) -> Where:
             field="where",
         )
     return Where.parse(within_scope(where, scope))
-
-
-def checked_flag(name: str, value: object) -> bool:
-    """Return a flag.
-
-    Raises:
-        FieldRefused: It is neither true nor false.
-    """
-    if not isinstance(value, bool):
-        raise FieldRefused(f"{name} must be true or false, got {value!r:.80}", field=name)
-    return value
