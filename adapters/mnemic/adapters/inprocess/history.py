@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -274,8 +273,7 @@ def _extracted(event: happened.FactsExtracted) -> str:
 
 def _curated(event: happened.Curated) -> str:
     gone = len(event.pruned) + len(event.decayed)
-    rules = Counter(each.rule for each in event.archived if each.rule is not None)
-    by = ", ".join(f"{count} by {rule!r}" for rule, count in rules.items())
+    by = ", ".join(f"{count} by {rule!r}" for rule, count in event.by_rule.items())
     return f"{len(event.archived)} archived{by and f' ({by})'}, {plural(gone, 'edge')} gone"
 
 

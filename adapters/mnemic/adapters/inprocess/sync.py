@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -339,7 +338,7 @@ class SyncMemory(
             return CurateResult(total_edges_after=len(self._space.view().pairs()))
         return CurateResult(
             archived=len(event.archived),
-            by_rule=dict(Counter(each.rule for each in event.archived if each.rule is not None)),
+            by_rule=event.by_rule,
             edges_pruned=len(event.pruned),
             edges_decayed=len(event.decayed),
             total_edges_after=event.edges_after,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from attrs import frozen
 
 from mnemic.kernel.events.edges import Pair
@@ -38,6 +40,11 @@ class Curated(Value):
     constitutional: tuple[BlockId, ...] = ()
     reinforced: tuple[BlockId, ...] = ()
     edges_after: int = 0
+
+    @property
+    def by_rule(self) -> dict[str, int]:
+        """How many blocks each rule of retention archived, by its name."""
+        return dict(Counter(each.rule for each in self.archived if each.rule is not None))
 
 
 @frozen(kw_only=True)
