@@ -39,6 +39,8 @@ SEARCHED: Final = "record"
 """Category of the records that a search finds; messages have their own."""
 UNSEARCHED: Final = "data"
 """Category of those that it does not find."""
+METADATA: Final = frozenset({"since", "ttl", "value", "around", "at"})
+"""What the metadata of a record's block says about the record itself."""
 PAGE: Final = 1000
 BATCH: Final = 10_000
 ATTEMPTS: Final = 20

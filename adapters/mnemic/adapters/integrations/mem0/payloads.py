@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 from mnemic.adapters.integrations.mem0.arguments import IDS
-from mnemic.adapters.integrations.records import Put, scope_of, value_of
+from mnemic.adapters.integrations.records import METADATA, Put, scope_of, value_of
 from mnemic.kernel.decisions.learning import MESSAGE
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.model.identity import normalised
+from mnemic.kernel.model.identity import SCOPE_KEYS, normalised
 from mnemic.kernel.results import Block
 from mnemic.kernel.roles import role_named
 from mnemic.kernel.scope import KEY
@@ -25,7 +25,7 @@ ROOT: Final = "mem0"
 PREFIX: Final = f"{ROOT}/"
 SOURCE_ID: Final = "source_id"
 """Metadata of an imported block: its id in the source."""
-_BLOCK: Final = frozenset({"since", "ttl", "value", "around", KEY, "user", "agent", "run"})
+_BLOCK: Final = METADATA | {KEY, *SCOPE_KEYS}
 _TIMES: Final = ("created_at", "updated_at")
 _PROMOTED: Final = (*IDS, "actor_id", "role", "attributed_to", "expiration_date")
 """Fields of a result that are there if the payload has them."""
