@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Self
@@ -19,12 +20,13 @@ from attrs import field, frozen
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.kernel.decisions.learning import MESSAGE
-from mnemic.kernel.errors import VersionConflict
+from mnemic.kernel.errors import FieldRefused, VersionConflict
 from mnemic.kernel.model.identity import SCOPE_KEYS, normalised
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.policy.ranges import COUNT_MAX
 from mnemic.kernel.ports import Clock, Embedder
 from mnemic.kernel.results import Block
+from mnemic.kernel.validation import checked_name
 
 POLICY: Final = Policy(
     name="integrations",
@@ -341,6 +343,15 @@ class Records:
             updated_at=datetime.fromisoformat(block.created_at or metadata["since"]),
             ttl=None if seconds is None else timedelta(seconds=seconds),
         )
+
+
+def valid_names(**names: str | None) -> dict[str, str]:
+    """Return the fields of a block whose value can be a name: not None, empty or too long."""
+    found: dict[str, str] = {}
+    for name, value in names.items():
+        with suppress(FieldRefused):
+            found[name] = checked_name(name, value)
+    return found
 
 
 def scope_of(block: Block) -> dict[str, str]:

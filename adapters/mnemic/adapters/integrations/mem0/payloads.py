@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Final
 
 from mnemic.adapters.integrations.mem0.arguments import IDS
-from mnemic.adapters.integrations.records import METADATA, Put, scope_of, value_of
+from mnemic.adapters.integrations.records import (
+    METADATA,
+    Put,
+    scope_of,
+    valid_names,
+    value_of,
+)
 from mnemic.kernel.decisions.learning import MESSAGE
-from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.identity import SCOPE_KEYS, normalised
 from mnemic.kernel.results import Block
 from mnemic.kernel.roles import role_named
 from mnemic.kernel.scope import KEY
-from mnemic.kernel.validation import checked_name
 
 ROOT: Final = "mem0"
 PREFIX: Final = f"{ROOT}/"
@@ -49,9 +52,8 @@ def put_of(payload: Mapping[str, Any]) -> Put:
     fields: dict[str, Any] = {
         "scope": {ours: payload[name] for name, ours in IDS.items() if name in payload},
         "role": role_named(payload.get("role")),
+        **valid_names(author=payload.get("actor_id")),
     }
-    with suppress(FieldRefused):  # a long name: then the block has no author
-        fields["author"] = checked_name("author", payload.get("actor_id"))
     if text.strip():
         fields["category"] = MESSAGE
     metadata = {key: payload[key] for key in payload if key not in RESERVED and key not in IDS}
