@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mnemic.adapters.integrations.mem0.arguments import IDS
+from mnemic.adapters.integrations.mem0.arguments import IDS, ids_of
 from mnemic.adapters.integrations.records import (
     METADATA,
     Put,
@@ -70,9 +70,7 @@ def payload_of(block: Block) -> dict[str, Any]:
         kept["actor_id"] = block.author
     role = {} if is_own(block) or "role" not in metadata else {"role": metadata["role"]}
     own = {key: each for key, each in metadata.items() if key not in RESERVED}
-    scope = scope_of(block)
-    ids = {name: scope[ours] for name, ours in IDS.items() if ours in scope}
-    return {"data": block.content or "", **own, **role, **kept, **ids}
+    return {"data": block.content or "", **own, **role, **kept, **ids_of(scope_of(block))}
 
 
 def item_of(memory_id: str, payload: Mapping[str, Any]) -> dict[str, Any]:
