@@ -24,7 +24,7 @@ from mnemic.kernel.errors import FieldRefused, VersionConflict
 from mnemic.kernel.model.identity import SCOPE_KEYS, normalised
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.policy.ranges import COUNT_MAX
-from mnemic.kernel.ports import Clock, Embedder
+from mnemic.kernel.ports import Clock, Embedder, Extractor
 from mnemic.kernel.results import Block
 from mnemic.kernel.validation import checked_name
 
@@ -50,9 +50,15 @@ ATTEMPTS: Final = 20
 Path_ = tuple[str, ...]
 
 
-def open_memory(path: str | Path, *, space: str, embedder: Embedder | None = None) -> SyncMemory:
+def open_memory(
+    path: str | Path,
+    *,
+    space: str,
+    embedder: Embedder | None = None,
+    extractor: Extractor | None = None,
+) -> SyncMemory:
     """Open the space of an integration, and make it with ``POLICY`` if it does not exist."""
-    return SyncMemory.open(path, space=space, embedder=embedder, policy=POLICY)
+    return SyncMemory.open(path, space=space, embedder=embedder, extractor=extractor, policy=POLICY)
 
 
 @frozen(kw_only=True)
@@ -204,11 +210,10 @@ class Records:
     def _write(self, changes: Sequence[tuple[Path_, Put | None]], forget: list[str]) -> None:
         lessons: list[dict[str, Any]] = []
         for path, put in changes:
-            known = self.get(path) if put is not None else None
-            if put is not None:
-                lessons.append(self._lesson(path, put, known))
-            else:
+            if put is None:
                 forget += [block.id for block in self._current(self._name(path))]
+            else:
+                lessons.append(self._lesson(path, put, self.get(path)))
         if lessons or forget:
             self.memory.learn_many(lessons, forget=forget, atomic=True)
 
@@ -264,7 +269,7 @@ class Records:
     def _name(self, path: Path_) -> str:
         """Return the key of a record: a last part that is empty is ``%``, which nothing escapes to.
 
-        A key that ends in ``/`` would stand for all keys below it.
+        A key that ends in ``/`` would name all keys below it.
         """
         key = self.key(path)
         return f"{key}%" if key.endswith("/") else key
