@@ -27,11 +27,6 @@ from mnemic.adapters.integrations.agent_framework import (  # noqa: E402 - after
 )
 
 
-@pytest.fixture(name="framework")
-def module() -> Any:
-    return framework
-
-
 @pytest.fixture
 def memory() -> Iterator[SyncMemory]:
     with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
