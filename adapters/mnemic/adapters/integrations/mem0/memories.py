@@ -70,8 +70,9 @@ def listed(records: Records) -> list[Known]:
     found: dict[str, Block] = {}
     for block in records.blocks():
         if block.status in LISTED and (block.category not in OTHERS or is_own(block)):
-            found.pop(id_of(block), None)  # after a revert there may be two: the later one counts
-            found[id_of(block)] = block
+            memory_id = id_of(block)
+            found.pop(memory_id, None)  # after a revert there may be two: the later one counts
+            found[memory_id] = block
     return [Known(id=key, block=block) for key, block in found.items()]
 
 
