@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, unquote
 
 from attrs import field, frozen
@@ -27,6 +27,8 @@ from mnemic.kernel.policy.ranges import COUNT_MAX
 from mnemic.kernel.ports import Clock, Embedder, Extractor
 from mnemic.kernel.results import Block
 from mnemic.kernel.validation import checked_name
+
+T = TypeVar("T")
 
 POLICY: Final = Policy(
     name="integrations",
@@ -152,7 +154,7 @@ class Records:
             clock=self._clock,
         )
 
-    def transaction(self, work: Callable[[Self], Any]) -> Any:
+    def transaction(self, work: Callable[[Self], T]) -> T:
         """Return what *work* returns, which reads and then writes once.
 
         It gets the records at the present version, and is repeated if another writer was quicker.

@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.google_adk.entries import Entry, Found, UserEntries
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 LIMIT: Final = 10
 MIN_PROBABILITY: Final = 0.1
@@ -121,9 +121,7 @@ class EntryService(ABC):
                 app_name, user_id, partial(UserEntries.delete, block_id=memory_id)
             )
 
-    async def _on_thread(
-        self, app: str, user: str, work: Callable[[UserEntries], Result]
-    ) -> Result:
+    async def _on_thread(self, app: str, user: str, work: Callable[[UserEntries], T]) -> T:
         """Return what *work* returns for the entries of a user, on another thread."""
         return await run_sync(lambda: work(UserEntries(self.memory, app=app, user=user)))
 
