@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -115,7 +116,6 @@ class Records:
         scope: The user, agent or run that they belong to; None: the whole space.
         is_shared: Whether records of every scope are read; the fields of a ``Put`` say which scope
             it belongs to.
-        version: Version of the log at which alone they may be written; None: any.
         clock: The wall clock; None: the system's.
     """
 
@@ -127,7 +127,6 @@ class Records:
         actor: str,
         scope: Mapping[str, str] | None = None,
         is_shared: bool = False,
-        version: int | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._memory = memory
@@ -136,23 +135,20 @@ class Records:
         self._scope = dict(scope or {})
         self._is_shared = is_shared
         self._clock = clock or SystemClock()
-        self.memory = memory.session_handle(actor=actor, scope=self._scope, version=version)
+        self.memory = self._handle()
         """The session handle that they are read and written with."""
+
+    def _handle(self, version: int | None = None) -> SyncMemory:
+        return self._memory.session_handle(actor=self._actor, scope=self._scope, version=version)
 
     def at_version(self, version: int) -> Self:
         """Return the same records, to be written while the log is at *version* only.
 
         A write after that of another writer raises ``VersionConflict``.
         """
-        return type(self)(
-            self._memory,
-            root=self._root,
-            actor=self._actor,
-            scope=self._scope,
-            is_shared=self._is_shared,
-            version=version,
-            clock=self._clock,
-        )
+        other = copy(self)
+        other.memory = self._handle(version)
+        return other
 
     def transaction(self, work: Callable[[Self], T]) -> T:
         """Return what *work* returns, which reads and then writes once.
