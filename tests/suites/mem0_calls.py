@@ -153,13 +153,8 @@ def outcomes(opened: AbstractContextManager[Any]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     with opened as memory, asyncio.Runner() as runner:
         for each in CALLS:
-            args = [
-                added.get(value, value) if isinstance(value, Id) else value for value in each.args
-            ]
-            options = {
-                name: added.get(value, value) if isinstance(value, Id) else value
-                for name, value in each.options.items()
-            }
+            args = [_with_id(value, added) for value in each.args]
+            options = {name: _with_id(value, added) for name, value in each.options.items()}
             result: Any
             try:
                 result = getattr(memory, each.method)(*args, **options)
@@ -173,6 +168,10 @@ def outcomes(opened: AbstractContextManager[Any]) -> dict[str, dict[str, Any]]:
                     ids[row["id"]] = f"id {len(ids)}"
             found[each.name] = dict(_fields("", result, ids))
     return found
+
+
+def _with_id(value: Any, added: Mapping[Id, str]) -> Any:
+    return added.get(value, value) if isinstance(value, Id) else value
 
 
 async def _awaited(result: Any) -> Any:

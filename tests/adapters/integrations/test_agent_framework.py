@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 
-from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.specs.contracts.integrations.agent_framework import (
     ContextProviderContract,
@@ -25,17 +24,6 @@ from mnemic.adapters.integrations.agent_framework import (  # noqa: E402 - after
     MnemicContextProvider,
     MnemicHistoryProvider,
 )
-
-
-@pytest.fixture(name="framework")
-def module() -> Any:
-    return framework
-
-
-@pytest.fixture
-def memory() -> Iterator[SyncMemory]:
-    with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield memory
 
 
 class TestHistory(HistoryProviderContract):

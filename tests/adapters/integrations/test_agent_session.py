@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.openai_agents import MnemicSession
 from mnemic.specs.contracts.integrations.agent_session import (
@@ -17,12 +15,6 @@ from mnemic.specs.contracts.integrations.agent_session import (
     AgentSessionContract,
     MakeSession,
 )
-
-
-@pytest.fixture
-def memory() -> Iterator[SyncMemory]:
-    with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield memory
 
 
 class TestContract(AgentSessionContract):

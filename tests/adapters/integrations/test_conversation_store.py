@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,17 +12,10 @@ import pytest
 from pydantic_ai import conversation_store, messages, usage
 from pydantic_ai.models.test import TestModel
 
-from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.pydantic_ai import MnemicConversationStore
 from mnemic.kernel.errors import FieldRefused
 from mnemic.specs.contracts.integrations.conversation_store import ConversationStoreContract
-
-
-@pytest.fixture
-def memory() -> Iterator[SyncMemory]:
-    with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield memory
 
 
 class Contract(ConversationStoreContract):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.specs.contracts.integrations.memory_service import MemoryServiceContract
 
@@ -19,11 +18,10 @@ types: Any = pytest.importorskip("google.genai.types")
 
 
 @pytest.fixture
-def service() -> Iterator[Any]:
+def service(memory: SyncMemory) -> Any:
     from mnemic.adapters.integrations.google_adk import MnemicMemoryService  # noqa: PLC0415
 
-    with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield MnemicMemoryService(memory)
+    return MnemicMemoryService(memory)
 
 
 class TestContract(MemoryServiceContract):

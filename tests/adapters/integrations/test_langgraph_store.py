@@ -52,12 +52,6 @@ class TestContract(LangGraphStoreContract):
             yield make
 
 
-@pytest.fixture
-def memory() -> Iterator[SyncMemory]:
-    with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield memory
-
-
 def test_a_write_may_expect_a_version(memory: SyncMemory) -> None:
     store = MnemicStore(memory)
     store.put(("a",), "k", {"n": 1})

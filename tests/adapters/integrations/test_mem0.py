@@ -205,6 +205,16 @@ def test_records_of_other_integrations_are_no_memories(memory: Memory, behind: S
     assert texts(memory.get_all(filters=INES)) == ["a lesson"]
 
 
+@pytest.mark.parametrize("metadata", [None, {"at": "home", "since": "May", "topic": "x"}])
+def test_a_text_that_a_field_has_too_changes_no_metadata(
+    memory: Memory, metadata: dict[str, str] | None
+) -> None:
+    (added,) = memory.add("user", **INES, metadata=metadata, infer=False)["results"]
+    found = memory.get(added["id"])
+    assert found is not None
+    assert (found["memory"], found["role"], found["metadata"]) == ("user", "user", metadata)
+
+
 def test_one_call_of_add_is_one_transaction(memory: Memory, behind: SyncMemory) -> None:
     too_large = [{"role": "user", "content": "fits"}, {"role": "user", "content": "x" * 300_000}]
     with pytest.raises(Exception, match="content"):

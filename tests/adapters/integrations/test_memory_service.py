@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.google_adk.entries import Found
 from mnemic.adapters.integrations.google_adk.service import EntryService
@@ -32,12 +30,6 @@ class PlainService(EntryService):
             timestamp=found.timestamp,
             custom_metadata=found.metadata,
         )
-
-
-@pytest.fixture
-def memory() -> Iterator[SyncMemory]:
-    with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield memory
 
 
 class TestContract(MemoryServiceContract):

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.openai_agents import MnemicSession
 from mnemic.adapters.integrations.records import Put, Records
-
-
-@pytest.fixture
-def memory() -> Iterator[SyncMemory]:
-    with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
-        yield memory
 
 
 @pytest.fixture

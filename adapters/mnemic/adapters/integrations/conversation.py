@@ -7,16 +7,13 @@ the past. Messages are learned as such, with role and thread, so that a recall f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 from attrs import field, frozen
 
-from mnemic.adapters.integrations.records import Put, Record, Records
+from mnemic.adapters.integrations.records import Put, Record, Records, valid_names
 from mnemic.kernel.decisions.learning import MESSAGE
-from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.roles import role_named
-from mnemic.kernel.validation import checked_name
 
 NUMBER_WIDTH: Final = 12
 
@@ -90,7 +87,6 @@ class Conversation:
         said = self.said(item)
         if said is None:
             return Put(value=item)
-        fields: dict[str, Any] = {"category": MESSAGE, "role": role_named(said.role)}
-        with suppress(FieldRefused):  # a long name: then the messages have no thread
-            fields["thread"] = checked_name("thread", self.name)
+        fields = {"category": MESSAGE, "role": role_named(said.role)}
+        fields |= valid_names(thread=self.name)
         return Put(value=item, text=said.text, fields=fields)

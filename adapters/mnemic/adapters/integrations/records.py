@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, unquote
 
 from attrs import field, frozen
@@ -19,12 +21,15 @@ from attrs import field, frozen
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.kernel.decisions.learning import MESSAGE
-from mnemic.kernel.errors import VersionConflict
+from mnemic.kernel.errors import FieldRefused, VersionConflict
 from mnemic.kernel.model.identity import SCOPE_KEYS, normalised
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.policy.ranges import COUNT_MAX
-from mnemic.kernel.ports import Clock, Embedder
+from mnemic.kernel.ports import Clock, Embedder, Extractor
 from mnemic.kernel.results import Block
+from mnemic.kernel.validation import checked_name
+
+T = TypeVar("T")
 
 POLICY: Final = Policy(
     name="integrations",
@@ -39,6 +44,8 @@ SEARCHED: Final = "record"
 """Category of the records that a search finds; messages have their own."""
 UNSEARCHED: Final = "data"
 """Category of those that it does not find."""
+METADATA: Final = frozenset({"since", "ttl", "value", "around", "at"})
+"""What the metadata of a record's block says about the record itself."""
 PAGE: Final = 1000
 BATCH: Final = 10_000
 ATTEMPTS: Final = 20
@@ -46,9 +53,15 @@ ATTEMPTS: Final = 20
 Path_ = tuple[str, ...]
 
 
-def open_memory(path: str | Path, *, space: str, embedder: Embedder | None = None) -> SyncMemory:
+def open_memory(
+    path: str | Path,
+    *,
+    space: str,
+    embedder: Embedder | None = None,
+    extractor: Extractor | None = None,
+) -> SyncMemory:
     """Open the space of an integration, and make it with ``POLICY`` if it does not exist."""
-    return SyncMemory.open(path, space=space, embedder=embedder, policy=POLICY)
+    return SyncMemory.open(path, space=space, embedder=embedder, extractor=extractor, policy=POLICY)
 
 
 @frozen(kw_only=True)
@@ -103,7 +116,6 @@ class Records:
         scope: The user, agent or run that they belong to; None: the whole space.
         is_shared: Whether records of every scope are read; the fields of a ``Put`` say which scope
             it belongs to.
-        version: Version of the log at which alone they may be written; None: any.
         clock: The wall clock; None: the system's.
     """
 
@@ -115,7 +127,6 @@ class Records:
         actor: str,
         scope: Mapping[str, str] | None = None,
         is_shared: bool = False,
-        version: int | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._memory = memory
@@ -124,25 +135,22 @@ class Records:
         self._scope = dict(scope or {})
         self._is_shared = is_shared
         self._clock = clock or SystemClock()
-        self.memory = memory.session_handle(actor=actor, scope=self._scope, version=version)
+        self.memory = self._handle()
         """The session handle that they are read and written with."""
+
+    def _handle(self, version: int | None = None) -> SyncMemory:
+        return self._memory.session_handle(actor=self._actor, scope=self._scope, version=version)
 
     def at_version(self, version: int) -> Self:
         """Return the same records, to be written while the log is at *version* only.
 
         A write after that of another writer raises ``VersionConflict``.
         """
-        return type(self)(
-            self._memory,
-            root=self._root,
-            actor=self._actor,
-            scope=self._scope,
-            is_shared=self._is_shared,
-            version=version,
-            clock=self._clock,
-        )
+        other = copy(self)
+        other.memory = self._handle(version)
+        return other
 
-    def transaction(self, work: Callable[[Self], Any]) -> Any:
+    def transaction(self, work: Callable[[Self], T]) -> T:
         """Return what *work* returns, which reads and then writes once.
 
         It gets the records at the present version, and is repeated if another writer was quicker.
@@ -200,11 +208,10 @@ class Records:
     def _write(self, changes: Sequence[tuple[Path_, Put | None]], forget: list[str]) -> None:
         lessons: list[dict[str, Any]] = []
         for path, put in changes:
-            known = self.get(path) if put is not None else None
-            if put is not None:
-                lessons.append(self._lesson(path, put, known))
-            else:
+            if put is None:
                 forget += [block.id for block in self._current(self._name(path))]
+            else:
+                lessons.append(self._lesson(path, put, self.get(path)))
         if lessons or forget:
             self.memory.learn_many(lessons, forget=forget, atomic=True)
 
@@ -260,7 +267,7 @@ class Records:
     def _name(self, path: Path_) -> str:
         """Return the key of a record: a last part that is empty is ``%``, which nothing escapes to.
 
-        A key that ends in ``/`` would stand for all keys below it.
+        A key that ends in ``/`` would name all keys below it.
         """
         key = self.key(path)
         return f"{key}%" if key.endswith("/") else key
@@ -339,6 +346,15 @@ class Records:
             updated_at=datetime.fromisoformat(block.created_at or metadata["since"]),
             ttl=None if seconds is None else timedelta(seconds=seconds),
         )
+
+
+def valid_names(**names: str | None) -> dict[str, str]:
+    """Return the fields of a block whose value can be a name: not None, empty or too long."""
+    found: dict[str, str] = {}
+    for name, value in names.items():
+        with suppress(FieldRefused):
+            found[name] = checked_name(name, value)
+    return found
 
 
 def scope_of(block: Block) -> dict[str, str]:

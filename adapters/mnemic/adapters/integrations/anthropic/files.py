@@ -46,10 +46,9 @@ class MemoryFiles:
             ToolError: It is refused; the model reads why.
         """
         try:
-            found: str = self._records.transaction(work)
+            return self._records.transaction(work)
         except MnemicError as error:
             raise ToolError(f"{error.message} {error.recovery or ''}".strip()) from error
-        return found
 
     def all(self) -> list[Record]:
         """Return every file, with the parts of its path and its text."""

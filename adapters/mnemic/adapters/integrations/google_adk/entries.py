@@ -18,11 +18,9 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.integrations.records import Put, Record, Records
+from mnemic.adapters.integrations.records import Put, Record, Records, valid_names
 from mnemic.kernel.decisions.learning import MESSAGE
-from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.roles import role_named
-from mnemic.kernel.validation import checked_name
 
 ROOT: Final = "google-adk"
 SESSIONS: Final = "sessions"
@@ -162,9 +160,7 @@ def _event(entry: Entry, session: str | None) -> Put:
     """Return the record of an event: a message, with role and thread."""
     put = _memory(entry)
     fields = {**put.fields, "category": MESSAGE, "role": role_named(entry.role or entry.author)}
-    with suppress(FieldRefused):  # none, or a long name: then the messages have no thread
-        fields["thread"] = checked_name("thread", session)
-    return evolve(put, fields=fields)
+    return evolve(put, fields=fields | valid_names(thread=session))
 
 
 def _memory(entry: Entry) -> Put:
@@ -179,8 +175,7 @@ def _memory(entry: Entry) -> Put:
         "metadata": dict(entry.metadata),
     }
     fields: dict[str, Any] = {} if said_at is None else {"created_at": said_at}
-    with suppress(FieldRefused):
-        fields["author"] = checked_name("author", entry.author)
+    fields |= valid_names(author=entry.author)
     return Put(
         value={name: each for name, each in value.items() if each not in (None, "", {})},
         text="\n".join(text for text in entry.texts if text.strip()),

@@ -6,13 +6,16 @@ Nothing here imports ADK: ``adk`` gives its base class and its answers to them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from anyio.to_thread import run_sync
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.google_adk.entries import Entry, Found, UserEntries
+
+T = TypeVar("T")
 
 LIMIT: Final = 10
 MIN_PROBABILITY: Final = 0.1
@@ -48,12 +51,8 @@ class EntryService(ABC):
             session: As ADK keeps it. Events that it does not have any longer are kept.
         """
         events = [_entry(each) for each in session.events]
-
-        def work() -> None:
-            user = self._of(session.app_name, session.user_id)
-            user.add_events(events, session=session.id, updating=True)
-
-        await run_sync(work)
+        add = partial(UserEntries.add_events, events=events, session=session.id, updating=True)
+        await self._on_thread(session.app_name, session.user_id, add)
 
     async def add_events_to_memory(
         self,
@@ -74,11 +73,8 @@ class EntryService(ABC):
             custom_metadata: A JSON object that a search returns with each of them.
         """
         entries = [_entry(each, custom_metadata) for each in events]
-
-        def work() -> None:
-            self._of(app_name, user_id).add_events(entries, session=session_id)
-
-        await run_sync(work)
+        add = partial(UserEntries.add_events, events=entries, session=session_id)
+        await self._on_thread(app_name, user_id, add)
 
     async def add_memory(
         self,
@@ -101,20 +97,16 @@ class EntryService(ABC):
         """
         shared = custom_metadata or {}
         entries = [_entry(each, {**shared, **each.custom_metadata}) for each in memories]
-
-        def work() -> None:
-            self._of(app_name, user_id).add_memories(entries)
-
-        await run_sync(work)
+        await self._on_thread(
+            app_name, user_id, partial(UserEntries.add_memories, memories=entries)
+        )
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> Any:
         """Return the memories that bear on a question, best first; none if none does."""
-
-        def work() -> list[Found]:
-            user = self._of(app_name, user_id)
-            return user.search(query, limit=self.limit, min_probability=self.min_probability)
-
-        return self.response(await run_sync(work))
+        search = partial(
+            UserEntries.search, query=query, limit=self.limit, min_probability=self.min_probability
+        )
+        return self.response(await self._on_thread(app_name, user_id, search))
 
     @abstractmethod
     def response(self, memories: list[Found]) -> Any:
@@ -125,10 +117,13 @@ class EntryService(ABC):
     ) -> None:
         """Archive the memory that a search returned with this id; its past remains."""
         if memory_id:
-            await run_sync(lambda: self._of(app_name, user_id).delete(memory_id))
+            await self._on_thread(
+                app_name, user_id, partial(UserEntries.delete, block_id=memory_id)
+            )
 
-    def _of(self, app: str, user: str) -> UserEntries:
-        return UserEntries(self.memory, app=app, user=user)
+    async def _on_thread(self, app: str, user: str, work: Callable[[UserEntries], T]) -> T:
+        """Return what *work* returns for the entries of a user, on another thread."""
+        return await run_sync(lambda: work(UserEntries(self.memory, app=app, user=user)))
 
 
 def _entry(given: Any, metadata: Mapping[str, object] | None = None) -> Entry:

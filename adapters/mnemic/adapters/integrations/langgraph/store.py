@@ -259,8 +259,10 @@ def _passes(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
 
 def _at(value: Any, name: str) -> Any:
     """Return what a value has under a name, or, as ``user.city``, in an object within it."""
-    if not isinstance(value, Mapping) or name in value:
-        return value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping):
+        return None
+    if name in value:
+        return value[name]
     first, dot, rest = name.partition(".")
     return _at(value.get(first), rest) if dot else None
 

@@ -61,6 +61,11 @@ def checked_scope(given: Mapping[str, object]) -> dict[str, str]:
     return {name: value for name, value in found.items() if value is not None}
 
 
+def ids_of(scope: Mapping[str, str]) -> dict[str, str]:
+    """Return the arguments of mem0 that name a scope: ``user_id``, ``agent_id``, ``run_id``."""
+    return {name: scope[ours] for name, ours in IDS.items() if ours in scope}
+
+
 def required_scope(given: Mapping[str, object]) -> dict[str, str]:
     """Return the scope of a call of ``add``.
 

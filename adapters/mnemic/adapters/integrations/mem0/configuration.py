@@ -1,4 +1,4 @@
-"""The configuration of mem0: what of it means something here."""
+"""The configuration of mem0: the parts of it that have an effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attrs import frozen
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.mem0.arguments import LOGGER
-from mnemic.adapters.integrations.records import POLICY
+from mnemic.adapters.integrations.records import open_memory
 from mnemic.kernel.ports import Embedder, Extractor
 
 SUFFIX: Final = ".mnemic.db"
@@ -51,12 +51,11 @@ def opened(config: Any) -> tuple[SyncMemory, str | None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     collection = _plain(_plain(given.get("vector_store")).get("config")).get("collection_name")
     extractor = extractor_of(given.get("llm"))
-    memory = SyncMemory.open(
+    memory = open_memory(
         path.with_suffix(SUFFIX),
         space=collection or "mem0",
         embedder=_embedder(given.get("embedder")),
         extractor=extractor,
-        policy=POLICY,
     )
     return memory, "rules" if extractor is None else None
 

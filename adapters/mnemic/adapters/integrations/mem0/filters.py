@@ -93,12 +93,12 @@ def _of_key(key: str, given: Any) -> Condition:
 
 def narrowed(filters: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return the part of filters that a recall can apply, and whether it is all of them."""
-    scope = {IDS[key]: given for key, given in filters.items() if _is_plain(key, given, IDS)}
-    own = filters.keys() - IDENTITY - RESERVED
-    metadata = {key: filters[key] for key in own if _is_plain(key, filters[key], own)}
+    plain = {
+        key: given
+        for key, given in filters.items()
+        if isinstance(given, str | int | float) and given != ANYTHING
+    }
+    scope = {IDS[key]: given for key, given in plain.items() if key in IDS}
+    metadata = {key: plain[key] for key in plain if key not in IDENTITY | RESERVED}
     where: dict[str, Any] = {**scope, **({"metadata": metadata} if metadata else {})}
     return where, len(scope) + len(metadata) == len(filters)
-
-
-def _is_plain(key: str, given: Any, keys: Any) -> bool:
-    return key in keys and isinstance(given, str | int | float) and given != ANYTHING

@@ -3,7 +3,7 @@
 What the facade wrote is a record, and its id is the last part of its key. What was imported from
 mem0 has the id that it had there. Other blocks, such as facts and what other agents learned, have
 the id of their block; once updated, they are records under that id. Messages that facts were
-extracted from, and data of other integrations, are none.
+extracted from, and data of other integrations, are no memories.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ def listed(records: Records) -> list[Known]:
     found: dict[str, Block] = {}
     for block in records.blocks():
         if block.status in LISTED and (block.category not in OTHERS or is_own(block)):
-            found.pop(id_of(block), None)  # after a revert there may be two: the later one counts
-            found[id_of(block)] = block
+            memory_id = id_of(block)
+            found.pop(memory_id, None)  # after a revert there may be two: the later one counts
+            found[memory_id] = block
     return [Known(id=key, block=block) for key, block in found.items()]
 
 
@@ -128,7 +129,7 @@ def changes(records: Records, memory_id: object) -> list[dict[str, Any]]:
         ended = None if last is None else _end(records, last)
         version = max(block.learned_version, -1 if ended is None else ended.version)
         rows.append(_row(memory_id, payload, "UPDATE" if rows else "ADD", version))
-        rows[-1] |= {"old_memory": before, "created_at": _created(rows, payload)}
+        rows[-1] |= {"old_memory": before, "created_at": rows[0]["created_at"]}
         before, last = payload["data"], block
     ended = None if last is None or last.status in LISTED else _end(records, last)
     if last is not None and ended is not None and last.superseded_by is None:
@@ -143,11 +144,6 @@ def _end(records: Records, block: Block) -> LogEntry | None:
     """Return the event that archived a block, if it was forgotten or superseded."""
     events = records.memory.history(of=block.id, limit=ENTRIES_MAX)
     return next((each for each in reversed(events) if each.kind in ENDS), None)
-
-
-def _created(rows: list[dict[str, Any]], payload: Mapping[str, Any]) -> str | None:
-    created: str | None = rows[0]["created_at"] if len(rows) > 1 else payload.get("created_at")
-    return created
 
 
 def _row(memory_id: object, payload: Mapping[str, Any], event: str, version: int) -> dict[str, Any]:

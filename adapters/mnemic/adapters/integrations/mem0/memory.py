@@ -101,8 +101,7 @@ class Memory:
             if prompt is not None:
                 arguments.LOGGER.warning("prompt is not used: extractors have their own")
             return {"results": self._extracted(given, scope, payload)}
-        payload |= {name: scope[ours] for name, ours in arguments.IDS.items() if ours in scope}
-        return {"results": self._stored(given, payload)}
+        return {"results": self._stored(given, payload | arguments.ids_of(scope))}
 
     def _stored(self, messages: list[Any], common: Mapping[str, Any]) -> list[Item]:
         """Store messages as they are, in one transaction."""
@@ -326,9 +325,7 @@ class Memory:
                 "At least one filter is required to delete all memories. If you want to delete "
                 "all memories, use the `reset()` method."
             )
-        holds = condition(
-            {name: scope[ours] for name, ours in arguments.IDS.items() if ours in scope}
-        )
+        holds = condition(arguments.ids_of(scope))
 
         def work(records: Records) -> None:
             gone = [each.block.id for each in memories.listed(records) if holds(each.payload)]

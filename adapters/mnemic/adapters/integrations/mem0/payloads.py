@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Final
 
-from mnemic.adapters.integrations.mem0.arguments import IDS
-from mnemic.adapters.integrations.records import Put, scope_of, value_of
+from mnemic.adapters.integrations.mem0.arguments import IDS, ids_of
+from mnemic.adapters.integrations.records import (
+    METADATA,
+    Put,
+    scope_of,
+    valid_names,
+    value_of,
+)
 from mnemic.kernel.decisions.learning import MESSAGE
-from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.model.identity import normalised
+from mnemic.kernel.model.identity import SCOPE_KEYS, normalised
 from mnemic.kernel.results import Block
 from mnemic.kernel.roles import role_named
 from mnemic.kernel.scope import KEY
-from mnemic.kernel.validation import checked_name
 
 ROOT: Final = "mem0"
 PREFIX: Final = f"{ROOT}/"
 SOURCE_ID: Final = "source_id"
 """Metadata of an imported block: its id in the source."""
-_BLOCK: Final = frozenset({"since", "ttl", "value", "around", KEY, "user", "agent", "run"})
+_BLOCK: Final = METADATA | {KEY, *SCOPE_KEYS}
 _TIMES: Final = ("created_at", "updated_at")
 _PROMOTED: Final = (*IDS, "actor_id", "role", "attributed_to", "expiration_date")
 """Fields of a result that are there if the payload has them."""
@@ -49,9 +52,8 @@ def put_of(payload: Mapping[str, Any]) -> Put:
     fields: dict[str, Any] = {
         "scope": {ours: payload[name] for name, ours in IDS.items() if name in payload},
         "role": role_named(payload.get("role")),
+        **valid_names(author=payload.get("actor_id")),
     }
-    with suppress(FieldRefused):  # a long name: then the block has no author
-        fields["author"] = checked_name("author", payload.get("actor_id"))
     if text.strip():
         fields["category"] = MESSAGE
     metadata = {key: payload[key] for key in payload if key not in RESERVED and key not in IDS}
@@ -68,9 +70,7 @@ def payload_of(block: Block) -> dict[str, Any]:
         kept["actor_id"] = block.author
     role = {} if is_own(block) or "role" not in metadata else {"role": metadata["role"]}
     own = {key: each for key, each in metadata.items() if key not in RESERVED}
-    scope = scope_of(block)
-    ids = {name: scope[ours] for name, ours in IDS.items() if ours in scope}
-    return {"data": block.content or "", **own, **role, **kept, **ids}
+    return {"data": block.content or "", **own, **role, **kept, **ids_of(scope_of(block))}
 
 
 def item_of(memory_id: str, payload: Mapping[str, Any]) -> dict[str, Any]:

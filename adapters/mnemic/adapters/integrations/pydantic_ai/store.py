@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -31,10 +31,8 @@ from pydantic_ai.messages import (
 )
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.integrations.records import Put, Records, open_memory
+from mnemic.adapters.integrations.records import Put, Records, open_memory, valid_names
 from mnemic.kernel.decisions.learning import MESSAGE
-from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.validation import checked_name
 
 ROOT: Final = "pydantic-ai"
 CONVERSATIONS: Final = "conversations"
@@ -177,9 +175,7 @@ def _entry_put(entry: ConversationEntry, conversation_id: str) -> Put:
     text, fields = _text_of(entry.message), {}
     if text is not None:
         role = "user" if isinstance(entry.message, ModelRequest) else "assistant"
-        fields = {"category": MESSAGE, "role": role}
-        with suppress(FieldRefused):  # a long name: then the messages have no thread
-            fields["thread"] = checked_name("thread", conversation_id)
+        fields = {"category": MESSAGE, "role": role, **valid_names(thread=conversation_id)}
     value = {"parent_id": entry.parent_id, "kind": entry.kind, "message": message}
     return Put(value=value, text=text, fields=fields)
 

@@ -5,15 +5,13 @@ Each entity and each relation is a record, so a change of its observations is a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.integrations.records import Put, Record, Records
-
-T = TypeVar("T")
 
 ENTITY: Final = "entity"
 RELATION: Final = "relation"
@@ -92,7 +90,7 @@ class KnowledgeGraph:
             records.write({(ENTITY, name): _put(entity) for name, entity in fresh.items()})
             return list(fresh.values())
 
-        return self._done(work)
+        return self._records.transaction(work)
 
     def create_relations(self, relations: Sequence[Relation]) -> list[Relation]:
         """Create relations, and return those that did not exist."""
@@ -106,7 +104,7 @@ class KnowledgeGraph:
             records.write({_path(each): Put(value=None, text=_sentence(each)) for each in fresh})
             return fresh
 
-        return self._done(work)
+        return self._records.transaction(work)
 
     def add_observations(self, additions: Sequence[Addition]) -> list[Added]:
         """Add observations to entities, and return those that each had not yet.
@@ -130,7 +128,7 @@ class KnowledgeGraph:
             records.write({(ENTITY, name): _put(entity) for name, entity in changed.items()})
             return results
 
-        return self._done(work)
+        return self._records.transaction(work)
 
     def delete_entities(self, names: Collection[str]) -> None:
         """Delete entities and all their relations; a name that is not taken is ignored."""
@@ -146,7 +144,7 @@ class KnowledgeGraph:
             }
             records.write(changes)
 
-        self._done(work)
+        self._records.transaction(work)
 
     def delete_observations(self, deletions: Sequence[Deletion]) -> None:
         """Delete observations from entities; what does not exist is ignored."""
@@ -161,7 +159,7 @@ class KnowledgeGraph:
                         changed[entity.name] = _with(entity, left)
             records.write({(ENTITY, name): _put(entity) for name, entity in changed.items()})
 
-        self._done(work)
+        self._records.transaction(work)
 
     def delete_relations(self, relations: Sequence[Relation]) -> None:
         """Delete relations; one that does not exist is ignored."""
@@ -170,7 +168,7 @@ class KnowledgeGraph:
             paths = map(_path, relations)
             records.write({path: None for path in paths if records.get(path) is not None})
 
-        self._done(work)
+        self._records.transaction(work)
 
     def read_graph(self) -> Graph:
         """Return everything."""
@@ -205,10 +203,6 @@ class KnowledgeGraph:
 
     def _created(self, kind: str) -> list[Record]:
         return sorted(self._records.below(kind), key=lambda record: record.created_at)
-
-    def _done(self, work: Callable[[Records], T]) -> T:
-        found: T = self._records.transaction(work)
-        return found
 
 
 def _around(graph: Graph, entities: list[Entity]) -> Graph:

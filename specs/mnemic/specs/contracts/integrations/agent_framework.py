@@ -18,12 +18,17 @@ MakeAgent = Callable[..., Agent]
 
 
 class _AgentContract(ABC):
-    """Fixtures of both contracts."""
+    """Fixtures of both contracts. Implement ``framework`` and ``make``."""
 
     @pytest.fixture
     @abstractmethod
     def framework(self) -> Any:
         """Return the module of the framework."""
+
+    @pytest.fixture
+    @abstractmethod
+    def make(self) -> Callable[..., Any]:
+        """Return a function that returns providers of one store: ``make(**options)``."""
 
     @pytest.fixture
     def seen(self) -> list[list[tuple[str, str]]]:
@@ -51,12 +56,7 @@ class _AgentContract(ABC):
 
 
 class HistoryProviderContract(_AgentContract):
-    """The guarantees of a provider of the history. Implement ``framework`` and ``make``."""
-
-    @pytest.fixture
-    @abstractmethod
-    def make(self) -> Callable[..., Any]:
-        """Return a function that returns providers of one store: ``make(**options)``."""
+    """The guarantees of a provider of the history."""
 
     def test_a_run_sees_what_was_said_before(
         self, make: Callable[..., Any], make_agent: MakeAgent, seen: list[Any]
@@ -127,12 +127,7 @@ class HistoryProviderContract(_AgentContract):
 
 
 class ContextProviderContract(_AgentContract):
-    """The guarantees of a provider of memories. Implement ``framework`` and ``make``."""
-
-    @pytest.fixture
-    @abstractmethod
-    def make(self) -> Callable[..., Any]:
-        """Return a function that returns providers of one store: ``make(**options)``."""
+    """The guarantees of a provider of memories."""
 
     def test_what_was_said_in_one_session_is_remembered_in_another(
         self, make: Callable[..., Any], make_agent: MakeAgent, seen: list[Any]
