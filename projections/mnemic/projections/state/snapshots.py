@@ -211,7 +211,7 @@ class SnapshotCache:
         return known
 
     def publish(self, state: Tables, version: int) -> VersionSnapshot:
-        """Return the snapshot of the head, which is *version*; every buffered row is written."""
+        """Return the snapshot of the head, which is *version*, and keep it for readers."""
         published = self.published = VersionSnapshot(state, version)
         return published
 

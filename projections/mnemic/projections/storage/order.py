@@ -122,7 +122,7 @@ def settle_ties(positions: Integers, tie: NDArray[np.bool_], blocks: Integers, i
     """Sort runs of *positions* with equal values by id; *tie* marks those equal to the previous."""
     if not tie.any():
         return
-    starts = (np.concatenate(((True,), ~tie))).nonzero()[0]
+    starts = np.concatenate(((True,), ~tie)).nonzero()[0]
     lengths = np.diff(starts, append=len(positions))
     for start in (lengths > 1).nonzero()[0].tolist():
         among = slice(int(starts[start]), int(starts[start] + lengths[start]))
