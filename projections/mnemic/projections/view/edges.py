@@ -44,7 +44,7 @@ def _edge(at: BlockView, pair: int) -> EdgeFacts | None:
         return None
     graph, row = at.state.graph, at.edge_rows
     source = row.get("source", pair)
-    low, high = int(graph.low[pair]), int(graph.high[pair])
+    low, high = graph.ends(pair)
     anchor = row.get("anchor_us", pair)
     return EdgeFacts(
         source,
