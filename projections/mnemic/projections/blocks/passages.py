@@ -34,6 +34,7 @@ from mnemic.projections.storage.extension_lock import Lock
 from mnemic.projections.storage.growable_array import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
 from mnemic.projections.storage.ranges import range_places
+from mnemic.projections.storage.sorted_arrays import run_starts
 
 
 @frozen(kw_only=True, eq=False)
@@ -68,7 +69,7 @@ class Searched:
         if self.texts is None or not len(matches.documents):
             return matches
         texts = self.texts[matches.documents].astype(np.int64)
-        starts = (np.diff(texts, prepend=-1)).nonzero()[0]
+        starts = run_starts(texts)
         return Matches(texts[starts], np.maximum.reduceat(matches.strengths, starts))
 
 

@@ -32,6 +32,7 @@ from mnemic.kernel.policy import Policy
 from mnemic.projections.frontier.structure import MUTUAL, UNTYPED
 from mnemic.projections.retrieval.filters import unexpired
 from mnemic.projections.storage.ranges import range_places
+from mnemic.projections.storage.sorted_arrays import run_starts
 from mnemic.projections.view import View
 
 Ints = NDArray[np.int64]
@@ -144,7 +145,7 @@ def tied(held: Holdings, *, count: int, policy: Policy) -> Tied:
     """
     order = np.lexsort((held.holders, held.things))
     holders, things = held.holders[order], held.things[order]
-    starts = np.flatnonzero(np.diff(things, prepend=-1))
+    starts = run_starts(things)
     sizes = np.diff(starts, append=len(things))
     last = _last_frequency(sizes, count, policy)
     worth = frequency_weights(last, count)
@@ -161,7 +162,7 @@ def _summed(keys: Ints, weights: Ints) -> Tied:
     """Return the distinct keys, ascending, with the sum of the weights of each."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    first = run_starts(keys)
     if not len(first):
         return Tied(keys=keys, weights=weights)
     return Tied(keys=keys[first], weights=np.add.reduceat(weights[order], first))
@@ -177,7 +178,7 @@ def frequency_weights(last: int, count: int) -> Ints:
 def _distinct(keys: Ints) -> Ints:
     """Return the distinct keys, ascending. Sorting beats numpy's hash table five to one here."""
     keys = np.sort(keys)
-    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+    return keys[run_starts(keys)]
 
 
 def _last_frequency(sizes: Ints, count: int, policy: Policy) -> int:

@@ -19,6 +19,7 @@ from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.projections.storage.array_bundle import ArrayBundle, listed, numbered
 from mnemic.projections.storage.mapped_arrays import zeros
 from mnemic.projections.storage.ranges import range_places
+from mnemic.projections.storage.sorted_arrays import run_starts
 
 Mask = NDArray[np.bool_]
 Sizes: TypeAlias = tuple[int, NDArray[np.int32]]
@@ -87,7 +88,7 @@ def any_of(found: Sequence[Postings], alive: Mask) -> tuple[Integers, Integers]:
         return documents, counts
     order = np.argsort(documents, kind="stable")
     documents, counts = documents[order], counts[order]
-    starts = np.flatnonzero(np.diff(documents, prepend=-1))
+    starts = run_starts(documents)
     return documents[starts], np.maximum.reduceat(counts, starts)
 
 

@@ -31,13 +31,10 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     count = view.policy.expansions
     seed = seeds[:-1].nonzero()[0]
     numbers = columns.numbers[seed]
-    pairs, owners = graph.incident.around(numbers)
-    # First: of pairs that are linked after the view, the ends may not be written yet.
-    existing = edges.exist(view, pairs)
-    pairs, owners = pairs[existing], owners[existing]
+    pairs, owners = edges.around(view, numbers)
     reached = columns.of_numbers(graph.low[pairs] + graph.high[pairs] - numbers[owners])
     # A pair of two seeds leads nowhere.
-    leading = ((pool & ~seeds)[reached]).nonzero()[0]
+    leading = (pool & ~seeds)[reached].nonzero()[0]
     contradicts = graph.relations.known("contradicts")
     if contradicts >= 0:
         leading = leading[view.edge_rows.column("relation", pairs[leading]) != contradicts]

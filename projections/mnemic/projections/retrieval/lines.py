@@ -157,7 +157,7 @@ def contested_blocks(view: View) -> frozenset[int]:
     """Return the blocks with an edge of contradiction."""
     ends = view.contradictions()  # the same array as before, unless one has changed
     found: frozenset[int] = view.columns.following(
-        "contested", ends, lambda: frozenset(ends.ravel().tolist())
+        "contested", lambda: frozenset(ends.ravel().tolist()), ends
     )
     return found
 

@@ -79,8 +79,7 @@ class Capture:
         """
         if state.timeline.losses:
             return None
-        catalogue, known = state.catalogue, state.catalogue.numbers
-        numbers = frozenset(known[each] for each in ids if each in known)
+        catalogue, numbers = state.catalogue, _numbers(state, ids)
         documents = _documents(catalogue.life, numbers)
         parts = None
         if state.lexicon.analysed:
@@ -139,10 +138,10 @@ class Derived:
         Texts that were learned since are added; a promotion is not, and neither is another text of
         an erased block.
         """
-        capture, known = self.capture, state.catalogue.numbers
+        capture = self.capture
         return (
             capture.state is state
-            and capture.numbers == {known[each] for each in ids if each in known}
+            and capture.numbers == _numbers(state, ids)
             and capture.promoted == _promoted(state)
             and not state.timeline.losses
             and capture.documents == _documents(state.catalogue.life, capture.numbers)
@@ -212,6 +211,12 @@ def erased_alone(events: Iterable[Event]) -> frozenset[BlockId] | None:
         if is_again or isinstance(event, SpaceErased | LossAccepted):
             return None
     return frozenset(found)
+
+
+def _numbers(state: State, ids: Collection[BlockId]) -> frozenset[int]:
+    """Return the numbers of those of *ids* that the state knows."""
+    known = state.catalogue.numbers
+    return frozenset(known[each] for each in ids if each in known)
 
 
 def _promoted(state: State) -> tuple[int, ...]:

@@ -64,8 +64,6 @@ class VersionSnapshot:
         self._catalogue = state.catalogue
         self._graph = state.graph
         self._past = state.past
-        self.views: dict[str, TableView] = {}
-        """The tables that were needed, by name."""
         self.kept: dict[Any, Any] = {}
         """Cache of what was computed for all views of this version, see ``ActiveColumns``."""
         self.mappings: dict[Any, dict[Any, Any]] = {}
@@ -103,13 +101,13 @@ class VersionSnapshot:
         return self._view("edge_rows", table, self.pairs)
 
     def _view(self, name: str, table: VersionedTable, keys: int) -> TableView:
+        """Return the table that is kept as the property *name*."""
         other = None
         if self.version is not None:
-            nearest = self._past.nearest(self.version, lambda each: name in each.views)
-            other = None if nearest is None else nearest.views[name]
+            nearest = self._past.nearest(self.version, lambda each: name in vars(each))
+            other = None if nearest is None else getattr(nearest, name)
             self._past.keep(self)
-        view = self.views[name] = TableView(table, self.version, keys, other)
-        return view
+        return TableView(table, self.version, keys, other)
 
     def mapping(self, ledgered: VersionedMap[Any]) -> dict[Any, Any]:
         """Return the content of a versioned map; do not write to it."""
@@ -211,7 +209,7 @@ class SnapshotCache:
         return known
 
     def publish(self, state: Tables, version: int) -> VersionSnapshot:
-        """Return the snapshot of the head, which is *version*; every buffered row is written."""
+        """Return the snapshot of the head, which is *version*, and keep it for readers."""
         published = self.published = VersionSnapshot(state, version)
         return published
 

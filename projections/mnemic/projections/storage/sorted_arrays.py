@@ -38,6 +38,5 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """
     order = values.argsort(kind="stable")
     ordered = values[order]
-    is_first = np.ones(len(ordered), dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return ordered[is_first], order[is_first]
+    starts = run_starts(ordered)
+    return ordered[starts], order[starts]

@@ -300,7 +300,7 @@ class Pairwise(VersionedMap[V]):
 
     def touched_by(self, block: int) -> Rows:
         """Return the versions at which a pair with *block* changed."""
-        rows = len(self._until)  # once: the writer may flush more between two columns
+        rows = len(self._until)  # once: the writer may append between two columns
         low, high = (self._pairs.column(name)[:rows] for name in _ENDS)
         return self._moments(np.flatnonzero((low == block) | (high == block)))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import is_not
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -194,17 +195,17 @@ class ActiveColumns:
         """Return what *make* computes of the set of active blocks alone, computed once."""
         return self._kept(key, make)
 
-    def following(self, key: Any, source: object, make: Callable[[], Any]) -> Any:
-        """Return what *make* computes of the set of active blocks and of *source*.
+    def following(self, key: Any, make: Callable[[], Any], *sources: object) -> Any:
+        """Return what *make* computes of the set of active blocks and of *sources*.
 
         Args:
             key: What it is called in the cache.
-            source: Immutable, and the same object as long as nothing in it has changed.
             make: Computes it.
+            sources: Immutable, and the same objects as long as nothing in them has changed.
         """
         known = self._of_set.get(key)
-        if known is None or known[0] is not source:
-            known = self._of_set[key] = source, make()
+        if known is None or any(map(is_not, known[0], sources)):
+            known = self._of_set[key] = sources, make()
         return known[1]
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -232,15 +233,12 @@ class ActiveColumns:
             key: What it is called in the cache.
             make: From numbers of blocks to their values, each by its row alone.
         """
-        key = self.present, table, key
-        found: Ints | None = self._of_version.get(key)
-        if found is None:
-            found = self._of_version[key] = self._moved(table, key, make)
+        found: Ints = self._versioned((table, key), lambda: self._moved(table, key, make))
         return found
 
     def _moved(self, table: str, key: Any, make: Callable[[Ints], Ints]) -> Ints:
         rows = getattr(self.view, table).rows
-        known: _Followed | None = self._of_set.get(key)
+        known: _Followed | None = self._of_set.get((table, key))
         if known is not None and known.table is rows:
             return known.values
         own = rows[self.numbers]
@@ -252,7 +250,7 @@ class ActiveColumns:
             if len(changed):
                 values = values.copy()
                 values[changed] = make(self.numbers[changed])
-        self._of_set[key] = _Followed(rows, own, values)
+        self._of_set[table, key] = _Followed(rows, own, values)
         return values
 
     # --- what the policy decides --------------------------------------------------------------
@@ -273,10 +271,8 @@ class ActiveColumns:
             return self._signal(name)
         values, ceilings = self._signal(name), self.ceilings
         key = "discounted", name, self.view.policy.id
-        known: tuple[Ints, Ints, Ints] | None = self._of_set.get(key)
-        if known is None or known[0] is not values or known[1] is not ceilings:
-            known = self._of_set[key] = values, ceilings, product_each(values, ceilings)
-        return known[2]
+        found: Ints = self.following(key, lambda: product_each(values, ceilings), values, ceilings)
+        return found
 
     def _signal(self, name: str) -> Ints:
         policy, view = self.view.policy, self.view

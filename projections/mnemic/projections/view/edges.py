@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.model.edges import NO_ANCHOR, EdgeColumns, EdgeFacts
 from mnemic.kernel.model.texts import Erased
 from mnemic.projections.graph.graph import key
-from mnemic.projections.storage.sorted_arrays import among
+from mnemic.projections.storage.sorted_arrays import among, run_starts
 from mnemic.projections.view.block_view import BlockView
 
 Ints = NDArray[np.int64]
@@ -33,9 +33,7 @@ def linked_among(at: BlockView, numbers: Sequence[int]) -> set[tuple[int, int]]:
     """Return the pairs of some blocks that have an edge, the lower number first."""
     graph = at.state.graph
     blocks = np.array(sorted(numbers), dtype=np.int64)
-    pairs, owners = graph.incident.around(blocks)
-    existing = exist(at, pairs)  # first: the ends of later pairs may not be written yet
-    pairs, owners = pairs[existing], owners[existing]
+    pairs, owners = around(at, blocks)
     # Each pair is looked at from its lower end.
     pairs = pairs[(graph.low[pairs] == blocks[owners]) & among(blocks, graph.high[pairs])]
     return set(zip(graph.low[pairs].tolist(), graph.high[pairs].tolist(), strict=True))
@@ -46,7 +44,7 @@ def _edge(at: BlockView, pair: int) -> EdgeFacts | None:
         return None
     graph, row = at.state.graph, at.edge_rows
     source = row.get("source", pair)
-    low, high = int(graph.low[pair]), int(graph.high[pair])
+    low, high = graph.ends(pair)
     anchor = row.get("anchor_us", pair)
     return EdgeFacts(
         source,
@@ -132,13 +130,22 @@ def exist(at: BlockView, pairs: Ints) -> NDArray[np.bool_]:
     return found
 
 
+def around(at: BlockView, blocks: Ints) -> tuple[Ints, Ints]:
+    """Return the pairs with an edge at each of some blocks, as ``Incidence.around`` does.
+
+    Only of these the ends may be looked up: those of later pairs may not be written yet.
+    """
+    pairs, owners = at.state.graph.incident.around(blocks)
+    existing = exist(at, pairs)
+    return pairs[existing], owners[existing]
+
+
 def pairs_at(at: BlockView, numbers: Ints) -> Ints:
     """Return the numbers of the pairs with an edge at any of *numbers*, ascending."""
-    rows, found = at.edge_rows.rows, at.state.graph.incident.of(numbers)
+    found = at.state.graph.incident.of(numbers)
     # Each pair once, even if both of its blocks are among them.
-    found = np.concatenate((found[:1], found[1:][found[1:] != found[:-1]]))
-    found = found[found < len(rows)]
-    return found[rows[found] >= 0]
+    found = found[run_starts(found)]
+    return found[exist(at, found)]
 
 
 def standing(at: BlockView) -> EdgeColumns:

@@ -458,9 +458,10 @@ class LogState:
 
     @contextmanager
     def prepared_erasure(self, ids: Collection[BlockId]) -> Generator[None]:
-        """Do what takes long about an erasure inside the ``with`` block before it, without locks.
+        """Do the long work of an erasure before the ``with`` block, which is to execute it.
 
-        What is computed from all texts and vectors is derived without those of *ids*.
+        What is computed from all texts and vectors is derived without those of *ids*. The write
+        lock is not held meanwhile.
 
         Args:
             ids: The blocks that are probably going to be erased.

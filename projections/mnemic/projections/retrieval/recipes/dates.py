@@ -125,7 +125,7 @@ def closeness(asked: Dates, created_us: Ints) -> Ints:
     """
     close = np.zeros(len(created_us), dtype=np.int64)
     if asked.days or asked.years:
-        places = (_within(asked, created_us)).nonzero()[0]
+        places = _within(asked, created_us).nonzero()[0]
         close[places] = _closeness(asked, created_us[places])
     return close
 

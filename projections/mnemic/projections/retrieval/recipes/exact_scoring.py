@@ -180,7 +180,7 @@ def _with_related(asked: Asked, adjustment: Adjustment, at: At) -> tuple[At, Int
     if not len(blocks):
         return at, blocks.reshape(-1, 2)
     related: RelatedBlocks = columns.following(
-        ("related", adjustment.pairs), blocks, lambda: RelatedBlocks.of(columns, blocks)
+        ("related", adjustment.pairs), lambda: RelatedBlocks.of(columns, blocks), blocks
     )
     eligible = None if isinstance(asked.places, slice) else columns.mask(asked.places)
     return related.closure(at, columns.mask(at), eligible)

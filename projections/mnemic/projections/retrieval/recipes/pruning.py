@@ -20,7 +20,7 @@ from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.values import Value
 from mnemic.projections.retrieval.recipes.match import Ints
 from mnemic.projections.retrieval.recipes.question import Asked, fractions, weights
-from mnemic.projections.storage.order import reached_by
+from mnemic.projections.storage.order import kth_greatest, reached_by
 from mnemic.projections.vectors.index import ROUGH
 
 Floats = NDArray[np.float32]
@@ -195,8 +195,7 @@ def _first(values: Ints, count: int) -> Ints:
     """Return the positions of the *count* greatest values, ascending; the first ones of equals."""
     if count >= len(values):
         return np.arange(len(values))
-    kth = len(values) - count
-    least = np.partition(values, kth)[kth] if count else values.max() + 1
+    least = kth_greatest(values, count) if count else int(values.max()) + 1
     chosen = values > least
     equals = (values == least).nonzero()[0]
     chosen[equals[: count - int(np.count_nonzero(chosen))]] = True

@@ -291,7 +291,7 @@ class Asked:
         """What the parts that no question changes add to the strength of each block, roughly."""
         rarity = self.rarity(EVERY)
         key = "rough settled", self.weights
-        found: Floats = self.columns.following(key, rarity, lambda: self.rough_sum(rarity))
+        found: Floats = self.columns.following(key, lambda: self.rough_sum(rarity), rarity)
         return found
 
     def rough_sum(self, rarity: Ints) -> Floats:
