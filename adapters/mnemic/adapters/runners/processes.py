@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from threading import Thread
 from typing import Any, Final
 
+from mnemic.adapters.system.processors import processors
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.ports import Row, Task, Work
 
@@ -42,14 +43,6 @@ def processes(work: Work, *, workers: int | None = None) -> Generator[ProcessPoo
         yield pool
     finally:
         pool.close()
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 class ProcessPool:

@@ -18,9 +18,9 @@ from mnemic.adapters.inprocess.engine.opening import Models, open_space
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.runners import runner_named
 from mnemic.adapters.runners.in_process import in_process
-from mnemic.adapters.runners.processes import processors
 from mnemic.adapters.stores.addresses import Address
 from mnemic.adapters.stores.opening import address_of_store
+from mnemic.adapters.system.processors import processors
 from mnemic.kernel.errors import FieldRefused, HistoryReplaced
 from mnemic.kernel.ports import Row, StartRunner
 
