@@ -44,7 +44,7 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.policy import DEFAULT, Frame, Policy
-from mnemic.kernel.ports import Store, Task
+from mnemic.kernel.ports import Store
 from mnemic.kernel.results import Tuning
 
 HORIZON_HOURS: Final = 0.05
@@ -286,7 +286,7 @@ def main() -> None:
     for kind in given.kinds:
         with runner_named(given.runner)(Worlds(kind, size)) as runner:
             seeds = range(given.first, given.first + given.seeds)
-            rows = dict(runner.run([Task(seed) for seed in seeds]))
+            rows = dict(runner.run(seeds))
         print(line(kind, [rows[place] for place in range(given.seeds)]), flush=True)
 
 

@@ -24,7 +24,7 @@ from mnemic.adapters.inprocess.replay.space_work import CHUNK, chunks
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.events import Answer, BlockErased, SpaceErased
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.ports import Row, Runner, Task
+from mnemic.kernel.ports import Row, Runner
 from mnemic.projections.retrieval import packing, recorded_recalls
 from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.ranking import rank
@@ -38,7 +38,7 @@ RECORDED: Final = "recorded"
 
 @frozen(kw_only=True)
 class Chunk:
-    """The argument of a task: decisions, and the policies that answer them again."""
+    """A task: decisions, and the policies that answer them again."""
 
     versions: tuple[int, ...]
     policies: tuple[Policy | None, ...]
@@ -104,7 +104,7 @@ class Answering:
         ]
         done = iter(parts)
         following = next(done, None)
-        for place, found in self._runner.run([Task(each) for each in tasks]):
+        for place, found in self._runner.run(tasks):
             task = tasks[place]
             for policy, row in zip(task.policies, found, strict=True):
                 self._rows.keep(self._key(task.versions, policy), row)

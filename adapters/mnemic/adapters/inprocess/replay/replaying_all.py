@@ -20,7 +20,6 @@ from mnemic.adapters.inprocess.replay.space_work import (
 )
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.identity import decision_id
-from mnemic.kernel.ports import Task
 from mnemic.kernel.results import ReplaySummary, SuspectCount
 from mnemic.projections.descent.selection import Selection
 
@@ -61,7 +60,7 @@ def replay_all(
     rows: dict[int, list[Replayed]] = {}
     done = 0
     with chosen(runner, work, answers=len(versions))(work) as workers:
-        tasks = [Task(Chunk(versions=part, without=without)) for part in parts]
+        tasks = [Chunk(versions=part, without=without) for part in parts]
         for place, row in workers.run(tasks):
             rows[place] = row
             done += len(parts[place])
@@ -96,7 +95,7 @@ def replay_all(
 
 @frozen(kw_only=True)
 class Chunk:
-    """The argument of a task: decisions to compute again, without the blocks of some writes."""
+    """A task: decisions to compute again, without the blocks of some writes."""
 
     versions: tuple[int, ...]
     without: Selection | None

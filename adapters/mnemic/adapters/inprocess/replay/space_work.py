@@ -25,7 +25,7 @@ from mnemic.kernel.errors import FieldRefused, HistoryReplaced
 from mnemic.kernel.ports import Row, StartRunner
 
 Apply: TypeAlias = Callable[[SessionHandle, Models, Any], Row]
-"""A function of a module: from a space, models and the argument of a task to its row."""
+"""A function of a module: from a space, models and a task to its row."""
 CHUNK: Final = 16
 """Decisions of one task: enough of them to share their reading, and few enough to spread."""
 AUTO_ANSWERS: Final = 4000
