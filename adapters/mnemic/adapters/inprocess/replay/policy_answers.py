@@ -33,7 +33,7 @@ from mnemic.projections.state.state import FOLD_VERSION
 from mnemic.projections.view import View
 
 RECORDED: Final = "recorded"
-"""Stands for a policy in the key of what was recorded."""
+"""In the key of what was recorded, in place of the digest of a policy."""
 
 
 @frozen(kw_only=True)
@@ -63,8 +63,8 @@ class Answering:
     """Collects the answers of policies to decisions from a runner, and from rows that were kept.
 
     Args:
-        view: The space, as far as it is known.
-        space: The same.
+        view: The state of the space whose erasures are part of the keys of rows.
+        space: The space of the decisions.
         rows: Rows of earlier runs, and where new ones are kept.
         runner: Does ``answered``.
         silent: See ``Chunk``.
@@ -87,34 +87,27 @@ class Answering:
         self._erased = _hex(space.log.digest_at(erasures[-1])) if erasures else "-"
         self._keys: dict[tuple[int, ...], str] = {}
 
-    def answers(
-        self, versions: Sequence[int], policies: Sequence[Policy]
-    ) -> Iterator[tuple[int, Answers]]:
-        """Yield the answers to each chunk of decisions, in order, with the size of the chunk."""
+    def answers(self, versions: Sequence[int], policies: Sequence[Policy]) -> Iterator[Answers]:
+        """Yield the answers to each chunk of decisions, in order."""
         parts = list(chunks(versions, CHUNK))
         wanted: list[Policy | None] = [None, *policies]
-        missing = {}
-        for part in parts:
-            lacking = tuple(each for each in wanted if self._key(part, each) not in self._rows)
-            if lacking:
-                missing[part] = lacking
         tasks = [
             Chunk(versions=part, policies=lacking, silent=self._silent)
-            for part, lacking in missing.items()
+            for part in parts
+            if (
+                lacking := tuple(each for each in wanted if self._key(part, each) not in self._rows)
+            )
         ]
-        done = iter(parts)
-        following = next(done, None)
-        for place, found in self._runner.run(tasks):
-            task = tasks[place]
-            for policy, row in zip(task.policies, found, strict=True):
-                self._rows.keep(self._key(task.versions, policy), row)
-            del missing[task.versions]
-            while following is not None and following not in missing:
-                yield len(following), self._taken(following, wanted)
-                following = next(done, None)
-        while following is not None:
-            yield len(following), self._taken(following, wanted)
-            following = next(done, None)
+        missing = {task.versions for task in tasks}
+        done = self._runner.run(tasks)
+        for part in parts:
+            while part in missing:
+                place, found = next(done)
+                task = tasks[place]
+                for policy, row in zip(task.policies, found, strict=True):
+                    self._rows.keep(self._key(task.versions, policy), row)
+                missing.remove(task.versions)
+            yield self._taken(part, wanted)
 
     def _taken(self, part: tuple[int, ...], wanted: Sequence[Policy | None]) -> Answers:
         recorded, *rest = [self._rows[self._key(part, each)] for each in wanted]

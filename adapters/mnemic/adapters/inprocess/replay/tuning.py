@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, Final
 
 from attrs import define, frozen
@@ -22,7 +21,7 @@ from mnemic.adapters.inprocess.replay import backtest, policy_search, reevaluati
 from mnemic.adapters.inprocess.replay.backtest_scores import tally
 from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
 from mnemic.adapters.inprocess.replay.policy_search import Best, Candidates
-from mnemic.adapters.inprocess.replay.space_work import SpaceWork, chosen
+from mnemic.adapters.inprocess.replay.space_work import SpaceWork, started
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.errors import FieldRefused, TooFewOutcomes
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
@@ -115,8 +114,8 @@ def tune(
     earlier, later = _split(judged)
     policy_search.require_cmaes()
     work = SpaceWork.on(space, models, answered)
-    start = chosen(runner, work, answers=len(earlier) * plan.evaluations)
-    with start(work) as workers, nullcontext(KeptRows() if rows is None else rows) as kept:
+    kept = KeptRows() if rows is None else rows
+    with started(runner, work, answers=len(earlier) * plan.evaluations) as workers:
         trial = _Trial(
             in_force=now.policy,
             answering=Answering(now, space, kept, workers, silent=True),
@@ -135,10 +134,10 @@ def tune(
             seed=plan.seed,
             progress=progress,
         )
+        if best.score <= 0.0:
+            return _result(plan, candidates, best, _Verdict(first, second))
         fitted = trial.comparisons(first, best.policy)
         found = trial.comparisons(second, best.policy)
-    if best.score <= 0.0:
-        return _result(plan, candidates, best, _Verdict(first, second))
     policies = {"in force": now.policy, "tuned": best.policy}
     tested = _backtest(space, models, plan=plan, later=later, policies=policies)
     verdict = _Verdict(first, second, fitted, found, tested)
@@ -167,8 +166,7 @@ def _judged(
             continue
         blocks = [row.block for row in event.answer.rows]
         if judgments.gains(recorded.version, recorded.active_us, blocks):
-            session = recorded.session_id
-            group = f"decision {decision.id}" if session is None else f"session {session}"
+            group = backtest.resampling_group(decision.id, recorded.session_id)
             found.append(
                 Judged(version=recorded.version, active_us=recorded.active_us, group=group)
             )
@@ -251,7 +249,7 @@ class _Trial:
         judgments = RelevanceJudgments(evidence, horizon_us=self.plan.horizon_us)
         groups = {each.version: each.group for each in judged}
         part = Part(judged[0].active_us, [], [], [])
-        for _, found in self.answering.answers(list(groups), [self.in_force]):
+        for found in self.answering.answers(list(groups), [self.in_force]):
             (own,) = found.policies
             for facts, answer in zip(found.recorded, own, strict=True):
                 if answer is None or answer["blocks"] is None:
@@ -276,7 +274,7 @@ class _Trial:
         found: list[list[Comparison]] = [[] for _ in policies]
         cost = nano(self.plan.place_cost)
         known = iter(zip(part.shown, part.in_force, strict=True))
-        for _, answers in self.answering.answers(part.versions, policies):
+        for answers in self.answering.answers(part.versions, policies):
             for place in range(len(answers.recorded)):
                 shown, in_force = next(known)
                 for row, column in zip(answers.policies, found, strict=True):
