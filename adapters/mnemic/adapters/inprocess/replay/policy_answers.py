@@ -26,9 +26,7 @@ from mnemic.kernel.events import Answer, BlockErased, SpaceErased
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.ports import Row, Runner
 from mnemic.projections.retrieval import packing, recorded_recalls
-from mnemic.projections.retrieval.lines import lines
-from mnemic.projections.retrieval.ranking import rank
-from mnemic.projections.retrieval.request import inquiry, limits
+from mnemic.projections.retrieval.request import exploration_pool
 from mnemic.projections.state.state import FOLD_VERSION
 from mnemic.projections.view import View
 
@@ -199,15 +197,10 @@ def _facts(decision: Decision, rerun: Rerun, models: Models, *, pools: bool) -> 
 
 def _pool(decision: Decision, view: View, models: Models) -> list[int]:
     """Return the blocks among which exploration drew, the one ranked for the place first."""
-    request = recorded_recalls.request_of(decision.recorded, decision.event)
-    models = recorded_recalls.as_then(decision.event, models)
-    asked = inquiry(view, request, recorded_recalls.vector_of(decision.event), models.recipe)
-    ranking = rank(view, asked)
-    _, line = lines(view, asked.recipe, ranking.passage)
-    room = packing.with_heading(view, asked, ranking, limits(request, asked.frame, models))
-    places = packing.contenders(view.policy, ranking, room, line)
-    numbers: list[int] = ranking.numbers[places].tolist()
-    return numbers
+    event = decision.event
+    request = recorded_recalls.request_of(decision.recorded, event)
+    models = recorded_recalls.as_then(event, models)
+    return exploration_pool(view, request, recorded_recalls.vector_of(event), models)
 
 
 def _answer(view: View, answer: Answer | None) -> dict[str, Any]:
