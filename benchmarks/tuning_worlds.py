@@ -50,6 +50,8 @@ from mnemic.kernel.results import Tuning
 HORIZON_HOURS: Final = 0.05
 """Shorter than the time between two sessions, so that outcomes judge one recall each."""
 FRAME: Final = "attention"
+PLACES: Final = 3
+"""``top_k`` of the policy in force."""
 SURE: Final = 0.6
 """Confidence above which a note is useful as a rule, in worlds that go by it."""
 
@@ -101,11 +103,11 @@ class Size:
     parameters: tuple[str, ...] = ("weights", "top_k")
 
 
-def newest_first(top_k: int = 3) -> Policy:
+def newest_first() -> Policy:
     """Return the policy in force: it returns the newest notes."""
     others = [frame for frame in DEFAULT.frames if frame.name != FRAME]
     frames = (Frame(name=FRAME, recency=0.9, confidence=0.05, usefulness=0.05), *others)
-    return evolve(DEFAULT, name="newest", default_frame=FRAME, frames=frames, top_k=top_k)
+    return evolve(DEFAULT, name="newest", default_frame=FRAME, frames=frames, top_k=PLACES)
 
 
 class World:
@@ -228,7 +230,7 @@ def outcome(kind: str, size: Size, seed: int) -> dict[str, Any]:
     if found.policy is not None and found.gap is not None:
         policy = Policy(**found.policy)
         row |= {"after": world.value(policy), "gap": found.gap.mean, "top_k": policy.top_k}
-    row["best"] = world.best_value(row.get("top_k", 3))
+    row["best"] = world.best_value(row.get("top_k", PLACES))
     world.memory.close()
     return row
 
