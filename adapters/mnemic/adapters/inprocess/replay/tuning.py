@@ -18,7 +18,7 @@ from mnemic.adapters.inprocess.engine.commands import Progress, RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import backtest, policy_search, reevaluation
-from mnemic.adapters.inprocess.replay.backtest_scores import tally
+from mnemic.adapters.inprocess.replay.backtest_scores import DIGITS, ends, rounded, tally
 from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
 from mnemic.adapters.inprocess.replay.policy_search import Best, Candidates
 from mnemic.adapters.inprocess.replay.space_work import SpaceWork, started
@@ -49,7 +49,6 @@ MORE: Final = (
     "Report with outcome(decision_id=..., ...) which recalled blocks served and which did not, in "
     "more sessions; recall(explore=0.1) shows others now and then."
 )
-DIGITS: Final = 9
 
 
 @frozen(kw_only=True)
@@ -360,13 +359,8 @@ def _result(plan: Plan, candidates: Candidates, best: Best, on: _Verdict) -> Tun
 def _gap(part: Part, found: Sequence[Comparison], *, seed: int) -> NetGap:
     (interval,) = intervals([[each.value for each in found]], part.groups, seed=seed)
     assert interval is not None  # noqa: S101 - no part is empty
-    low, high = interval.low, interval.high
-    return NetGap(
-        mean=round(interval.mean / NANO, DIGITS),
-        low=None if low is None else round(low / NANO, DIGITS),
-        high=None if high is None else round(high / NANO, DIGITS),
-        decisions=len(found),
-    )
+    low, high = ends(interval)
+    return NetGap(mean=rounded(interval.mean), low=low, high=high, decisions=len(found))
 
 
 def _caveats(plan: Plan, gap: NetGap | None, known: float, explored: int) -> Iterator[str]:
