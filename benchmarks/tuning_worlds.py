@@ -44,12 +44,14 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.policy import DEFAULT, Frame, Policy
-from mnemic.kernel.ports import Store, Task
+from mnemic.kernel.ports import Store
 from mnemic.kernel.results import Tuning
 
 HORIZON_HOURS: Final = 0.05
 """Shorter than the time between two sessions, so that outcomes judge one recall each."""
 FRAME: Final = "attention"
+PLACES: Final = 3
+"""``top_k`` of the policy in force."""
 SURE: Final = 0.6
 """Confidence above which a note is useful as a rule, in worlds that go by it."""
 
@@ -101,11 +103,11 @@ class Size:
     parameters: tuple[str, ...] = ("weights", "top_k")
 
 
-def newest_first(top_k: int = 3) -> Policy:
+def newest_first() -> Policy:
     """Return the policy in force: it returns the newest notes."""
     others = [frame for frame in DEFAULT.frames if frame.name != FRAME]
     frames = (Frame(name=FRAME, recency=0.9, confidence=0.05, usefulness=0.05), *others)
-    return evolve(DEFAULT, name="newest", default_frame=FRAME, frames=frames, top_k=top_k)
+    return evolve(DEFAULT, name="newest", default_frame=FRAME, frames=frames, top_k=PLACES)
 
 
 class World:
@@ -228,7 +230,7 @@ def outcome(kind: str, size: Size, seed: int) -> dict[str, Any]:
     if found.policy is not None and found.gap is not None:
         policy = Policy(**found.policy)
         row |= {"after": world.value(policy), "gap": found.gap.mean, "top_k": policy.top_k}
-    row["best"] = world.best_value(row.get("top_k", 3))
+    row["best"] = world.best_value(row.get("top_k", PLACES))
     world.memory.close()
     return row
 
@@ -286,7 +288,7 @@ def main() -> None:
     for kind in given.kinds:
         with runner_named(given.runner)(Worlds(kind, size)) as runner:
             seeds = range(given.first, given.first + given.seeds)
-            rows = dict(runner.run([Task(seed) for seed in seeds]))
+            rows = dict(runner.run(seeds))
         print(line(kind, [rows[place] for place in range(given.seeds)]), flush=True)
 
 

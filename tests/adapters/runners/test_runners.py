@@ -17,7 +17,6 @@ from attrs import frozen
 from mnemic.adapters.runners import runner_named
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.errors import FieldRefused, PolicyRefused, StoreFailed, Unavailable
-from mnemic.kernel.ports import Task
 
 
 @frozen
@@ -62,11 +61,11 @@ RUNNERS = [
 def test_every_runner_gives_the_same_rows_and_begins_once(name: str, tmp_path: Path) -> None:
     with runner_named(name, workers=2)(Squares(tmp_path)) as runner:
         for _ in range(2):
-            rows = dict(runner.run([Task(number) for number in range(6)]))
+            rows = dict(runner.run(range(6)))
             assert rows == {number: {"square": number * number} for number in range(6)}
         assert list(runner.run([])) == []
         with pytest.raises(PolicyRefused, match="not a policy: 13") as refused:
-            list(runner.run([Task(FAILS)]))
+            list(runner.run([FAILS]))
         assert refused.value.facts == {"field": "policy"}
     assert 1 <= len(list(tmp_path.glob("began-*"))) <= 2
 
@@ -74,11 +73,11 @@ def test_every_runner_gives_the_same_rows_and_begins_once(name: str, tmp_path: P
 @pytest.mark.extended
 def test_what_a_killed_worker_had_not_answered_is_done_again(tmp_path: Path) -> None:
     with runner_named("processes", workers=2)(Squares(tmp_path)) as runner:
-        rows = dict(runner.run([Task(number) for number in range(10)]))
+        rows = dict(runner.run(range(10)))
         assert rows == {number: {"square": number * number} for number in range(10)}
         assert (tmp_path / "killed").exists()
         with pytest.raises(Unavailable, match="ended 3 times before it had answered"):
-            list(runner.run([Task(KILLS_ALWAYS)]))
+            list(runner.run([KILLS_ALWAYS]))
 
 
 def test_unknown_runners_are_refused() -> None:

@@ -9,14 +9,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, Literal, get_args
+from typing import Final
 
 from mnemic.adapters.runners.in_process import in_process
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.ports import StartRunner
 
-RunnerName = Literal["inprocess", "processes", "ray"]
-NAMES: Final[tuple[RunnerName, ...]] = get_args(RunnerName)
+NAMES: Final = ("inprocess", "processes", "ray")
 WORKERS_MAX: Final = 1024
 
 

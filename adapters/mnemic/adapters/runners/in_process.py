@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from attrs import frozen
 
@@ -15,12 +14,12 @@ from mnemic.kernel.ports import Row, Task, Work
 class InProcess:
     """Does tasks in their order. Implements ``mnemic.kernel.ports.Runner``."""
 
-    _do: Callable[[Any], Row]
+    _do: Callable[[Task], Row]
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Row]]:
         """Yield the place and the row of each task, in order."""
         for place, task in enumerate(tasks):
-            yield place, self._do(task.argument)
+            yield place, self._do(task)
 
 
 @contextmanager

@@ -87,7 +87,7 @@ class RayActors:
             following = next(waiting, None)
             if following is not None:
                 place, task = following
-                busy[actor.do.remote(task.argument)] = place, actor
+                busy[actor.do.remote(task)] = place, actor
 
         for actor in self._actors:
             occupy(actor)
@@ -113,10 +113,10 @@ class _Actor:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._stack = ExitStack()
-        self._do: Callable[[Any], Row] | None = None
+        self._do: Callable[[Task], Row] | None = None
 
-    def do(self, argument: Any) -> Row:
+    def do(self, task: Task) -> Row:
         """Return the row of a task; the work begins with the first."""
         if self._do is None:
             self._do = self._stack.enter_context(self._work.begin())
-        return self._do(argument)
+        return self._do(task)

@@ -20,8 +20,9 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from threading import Thread
-from typing import Any, Final
+from typing import Final
 
+from mnemic.adapters.system.processors import processors
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.ports import Row, Task, Work
 
@@ -42,14 +43,6 @@ def processes(work: Work, *, workers: int | None = None) -> Generator[ProcessPoo
         yield pool
     finally:
         pool.close()
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 class ProcessPool:
@@ -73,7 +66,7 @@ class ProcessPool:
             try:
                 executor = self._running()
                 for place, task in waiting.items():
-                    futures[executor.submit(_do, task.argument)] = place
+                    futures[executor.submit(_do, task)] = place
                 for future in as_completed(futures):
                     row = future.result()
                     losses = 0
@@ -118,7 +111,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self.work: Work | None = None
-        self.do: Callable[[Any], Row] | None = None
+        self.do: Callable[[Task], Row] | None = None
         self.stack = ExitStack()
 
 
@@ -139,8 +132,8 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _do(argument: Any) -> Row:
+def _do(task: Task) -> Row:
     if _worker.do is None:
         assert _worker.work is not None  # noqa: S101 - the pool's initializer sets it
         _worker.do = _worker.stack.enter_context(_worker.work.begin())
-    return _worker.do(argument)
+    return _worker.do(task)

@@ -1,3 +1,3 @@
-"""The operating system: clocks, random bytes, memory and private folders."""
+"""The operating system: clocks, random bytes, memory, processors and private folders."""
 
 from __future__ import annotations

@@ -12,19 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
-from attrs import frozen
-
-from mnemic.kernel.values import Value
-
+Task: TypeAlias = Any
+"""The argument of one call of a work's function. It is sent to other processes by pickle."""
 Row: TypeAlias = Any
 """The result of a task: plain values, as in JSON."""
-
-
-@frozen
-class Task(Value):
-    """One call of a work. It is sent to other processes by pickle."""
-
-    argument: Any
 
 
 class Work(Protocol):
@@ -33,11 +24,8 @@ class Work(Protocol):
     A runner begins it once in each of its workers. It is sent there by pickle.
     """
 
-    def begin(self) -> AbstractContextManager[Callable[[Any], Row]]:
-        """Load what the tasks need, and return the function that does one.
-
-        It gets the argument of a task.
-        """
+    def begin(self) -> AbstractContextManager[Callable[[Task], Row]]:
+        """Load what the tasks need, and return the function that does one."""
         ...
 
 

@@ -13,7 +13,6 @@ from mnemic.kernel.results.shape import Result, plural
 RECORDED = "recorded"
 """Name of the row for the recorded answers."""
 BETTER, UNCLEAR, NOTHING = "better", "unclear", "nothing"
-VERDICTS = (BETTER, UNCLEAR, NOTHING)
 """Verdicts of a policy search."""
 
 
@@ -37,9 +36,7 @@ class Estimate(Result):
 
     @property
     def summary(self) -> str:
-        if self.low is None or self.high is None:
-            return f"{self.mean:.3f}"
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return _with_interval(self, ".3f")
 
 
 @frozen(kw_only=True, str=False)
@@ -60,9 +57,7 @@ class Gap(Result):
 
     @property
     def summary(self) -> str:
-        if self.low is None or self.high is None:
-            return f"{self.mean:+.3f}"
-        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
+        return _with_interval(self, "+.3f")
 
 
 @frozen(kw_only=True, str=False)
@@ -256,9 +251,7 @@ class NetGap(Result):
 
     @property
     def summary(self) -> str:
-        if self.low is None or self.high is None:
-            return f"{self.mean:+.3f}"
-        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
+        return _with_interval(self, "+.3f")
 
 
 @frozen(kw_only=True, str=False)
@@ -336,3 +329,10 @@ class Tuning(Result):
         if self.is_better:
             return f"{head}: {changes} is better, {found}."
         return f"{head}: {changes} may be no better, {found}. Keep the policy in force."
+
+
+def _with_interval(found: Estimate | Gap | NetGap, digits: str) -> str:
+    """Return a mean and, if it is known, its interval, in a format of numbers."""
+    if found.low is None or found.high is None:
+        return f"{found.mean:{digits}}"
+    return f"{found.mean:{digits}} [{found.low:{digits}}, {found.high:{digits}}]"

@@ -317,11 +317,6 @@ def _budget(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> Bud
     )
 
 
-def with_heading(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Limits:
-    """Return *limits* with the first line that the text of the answer has."""
-    return evolve(limits, heading=judged(view.policy, inquiry.recipe, ranking).heading)
-
-
 def contenders(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> list[int]:
     """Return the candidates for the last place of an answer: the next block, then its runners-up.
 

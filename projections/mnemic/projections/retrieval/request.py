@@ -20,10 +20,11 @@ from mnemic.kernel.questions.aggregates import aggregate
 from mnemic.kernel.scope import scoped
 from mnemic.kernel.validation import checked_flag, checked_name
 from mnemic.kernel.values import Value
+from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.filters import Eligibility
 from mnemic.projections.retrieval.lines import lines
-from mnemic.projections.retrieval.packing import Limits, Packed, contenders, pack, with_heading
+from mnemic.projections.retrieval.packing import Limits, Packed, contenders, pack
 from mnemic.projections.retrieval.ranking import Inquiry, rank
 from mnemic.projections.retrieval.recall_method import METHOD, RecallMethod
 from mnemic.projections.retrieval.recipes import Recipe
@@ -196,14 +197,26 @@ def explored(
     rate = nano(request.explore)
     if not rate:
         return request
-    asked = inquiry(view, request, vector, method.recipe)
-    ranking = rank(view, asked)
-    room = with_heading(view, asked, ranking, limits(request, asked.frame, method))
-    _, line = lines(view, asked.recipe, ranking.passage)
-    pool = contenders(view.policy, ranking, room, line)
+    pool = exploration_pool(view, request, vector, method)
     if not pool:
         return request
     return evolve(request, explored=drawn(random_bytes(DRAW), rate, len(pool)))
+
+
+def exploration_pool(
+    view: View, request: Request, vector: Vector | None, method: RecallMethod = METHOD
+) -> list[int]:
+    """Return the blocks among which exploration draws for the last place of an answer.
+
+    The first is the one that has the place without a draw. See ``packing.contenders``.
+    """
+    asked = inquiry(view, request, vector, method.recipe)
+    ranking = rank(view, asked)
+    heading = judged(view.policy, asked.recipe, ranking).heading
+    room = evolve(limits(request, asked.frame, method), heading=heading)
+    _, line = lines(view, asked.recipe, ranking.passage)
+    pool: list[int] = ranking.numbers[contenders(view.policy, ranking, room, line)].tolist()
+    return pool
 
 
 def inquiry(view: View, request: Request, vector: Vector | None, recipe: Recipe) -> Inquiry:

@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.replay import reevaluation
+from mnemic.adapters.inprocess.replay.policy_answers import answered
 from mnemic.adapters.inprocess.replay.policy_search import shares
+from mnemic.adapters.inprocess.replay.space_work import SpaceWork
 from mnemic.adapters.runners.in_process import in_process
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
-from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.errors import FieldRefused, HistoryReplaced
 from mnemic.kernel.events import SIGNALS
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.results import Backtest, ReplaySummary
@@ -130,6 +132,24 @@ class _Refusing:
 
     def begin(self) -> Any:
         return nullcontext(None)
+
+
+FILES = Path("/proc/self/fd")
+
+
+@pytest.mark.skipif(not FILES.exists(), reason="lists the open files of the process")
+def test_a_worker_that_finds_another_history_closes_its_store(memory: SyncMemory) -> None:
+    host: Any = memory  # the engine under the operation
+    here = SpaceWork.on(host._open(), host._models, answered)  # noqa: SLF001
+    assert here.stored is not None
+    work = evolve(here, stored=evolve(here.stored, digest=b"another"), handle=None)
+    with evolve(here, handle=None).begin():
+        pass  # SQLite keeps a closed descriptor of a file that is open elsewhere, for its next use
+    before = len(list(FILES.iterdir()))
+    with pytest.raises(HistoryReplaced) as refused, work.begin():
+        pass
+    assert "was replaced while decisions were answered" in str(refused.value)
+    assert len(list(FILES.iterdir())) == before
 
 
 def test_a_store_in_memory_stays_in_this_process() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -24,6 +23,7 @@ from mnemic.adapters.cli.invocation.context import (
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.extras import pip_install
 from mnemic.adapters.stores.addresses import is_server
+from mnemic.adapters.system.processors import processors
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import FieldRefused, Unavailable
 
@@ -294,9 +294,7 @@ def _processors() -> int:
     """Return the number of processors available to this process, at most ``WORKERS_MAX``."""
     from mnemic.adapters.http.workers import WORKERS_MAX
 
-    has_affinity = hasattr(os, "sched_getaffinity")  # not everywhere
-    found = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
-    return min(found or 1, WORKERS_MAX)
+    return min(processors(), WORKERS_MAX)
 
 
 def log_to_stderr(*, quiet: bool, several: bool) -> None:

@@ -20,6 +20,7 @@ from mnemic.kernel.model.identity import PolicyId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.validation import unit_interval
 from mnemic.projections.view import View
 
 if TYPE_CHECKING:
@@ -218,11 +219,7 @@ class ExperimentOperations(Host):
                 f"got {evaluations!r}",
                 field="evaluations",
             )
-        is_number = isinstance(place_cost, int | float) and not isinstance(place_cost, bool)
-        if not is_number or not 0.0 <= place_cost <= 1.0:
-            raise FieldRefused(
-                f"place_cost must be from 0 to 1, got {place_cost!r}", field="place_cost"
-            )
+        unit_interval("place_cost", place_cost)
         plan = tuning.Plan(
             frame=space.view().policy.frame(frame).name,
             parameters=checked_parameters(parameters),

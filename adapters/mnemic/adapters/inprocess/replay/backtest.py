@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, Final
 
 from attrs import define, field, frozen
@@ -20,7 +19,7 @@ from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
-from mnemic.adapters.inprocess.replay.space_work import SpaceWork, chosen
+from mnemic.adapters.inprocess.replay.space_work import SpaceWork, started
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.events import Recorded, Reverted
 from mnemic.kernel.model.identity import DecisionId, SessionId, decision_id
@@ -79,9 +78,8 @@ class Case(Value):
 
     @property
     def group(self) -> str:
-        """Resampling group: its session, or the decision itself if it has none."""
-        session = self.session_id
-        return f"decision {self.id}" if session is None else f"session {session}"
+        """Resampling group, see ``resampling_group``."""
+        return resampling_group(self.id, self.session_id)
 
 
 @define
@@ -128,14 +126,14 @@ def run(
         shown=[[] for _ in range(count)], digests=[hashlib.sha256() for _ in range(count)]
     )
     work = SpaceWork.on(space, models, answered)
-    start = chosen(runner, work, answers=len(asked) * count)
+    kept = KeptRows() if rows is None else rows
     done = 0
-    with start(work) as workers, nullcontext(KeptRows() if rows is None else rows) as kept:
+    with started(runner, work, answers=len(asked) * count) as workers:
         answering = Answering(now, space, kept, workers)
-        for size, found in answering.answers(asked, plan.policies):
+        for found in answering.answers(asked, plan.policies):
             for place, facts in enumerate(found.recorded):
                 _add(trial, facts, [row[place] for row in found.policies], judgments)
-            done += size
+            done += len(found.recorded)
             if progress is not None:
                 progress(done, len(asked))
     return trial
@@ -157,6 +155,11 @@ def _add(
         return
     trial.explored += 1
     _collect_shown(facts, [each.get("silent", each["blocks"]) for each in found], judgments, trial)
+
+
+def resampling_group(decision: DecisionId, session: SessionId | None) -> str:
+    """Return the group of a decision: its session, or the decision itself if it has none."""
+    return f"decision {decision}" if session is None else f"session {session}"
 
 
 def _version_range(now: View, plan: Plan) -> tuple[int, int]:

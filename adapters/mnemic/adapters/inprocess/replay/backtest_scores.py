@@ -165,9 +165,9 @@ class _Tally:
             _mean(self._column(key.row, key.objective, side, key.window))
             for side in (_floor, _ceiling)
         ]
-        low, high = _ends(found)
+        low, high = ends(found)
         return Estimate(
-            mean=_unit(found.mean),
+            mean=rounded(found.mean),
             low=low,
             high=high,
             floor=sides[0],
@@ -180,8 +180,10 @@ class _Tally:
         found = self._found[key]
         if found is None or row == 0:
             return None
-        low, high = _ends(found)
-        return Gap(mean=_unit(found.mean), low=low, high=high, decisions=_count(self._columns[key]))
+        low, high = ends(found)
+        return Gap(
+            mean=rounded(found.mean), low=low, high=high, decisions=_count(self._columns[key])
+        )
 
     def _corrected(self, row: int) -> Corrected | None:
         found = self_normalised(self._trial.shown[row])
@@ -220,14 +222,16 @@ def _spans(cases: Sequence[Case]) -> list[Span]:
     ]
 
 
-def _unit(nano_units: float) -> float:
+def rounded(nano_units: float) -> float:
+    """Return nano-units as a number with ``DIGITS`` digits."""
     return round(nano_units / NANO, DIGITS)
 
 
-def _ends(found: Interval) -> tuple[float | None, float | None]:
+def ends(found: Interval) -> tuple[float | None, float | None]:
+    """Return the ends of an interval, see ``rounded``; None if the variance is unknown."""
     if found.low is None or found.high is None:
         return None, None
-    return _unit(found.low), _unit(found.high)
+    return rounded(found.low), rounded(found.high)
 
 
 def _count(column: Column) -> int:
@@ -236,4 +240,4 @@ def _count(column: Column) -> int:
 
 def _mean(column: Column) -> float:
     values = [value for value in column if value is not None]
-    return _unit(sum(values) / len(values))
+    return rounded(sum(values) / len(values))

@@ -24,21 +24,19 @@ from mnemic.adapters.inprocess.replay.space_work import CHUNK, chunks
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.events import Answer, BlockErased, SpaceErased
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.ports import Row, Runner, Task
+from mnemic.kernel.ports import Row, Runner
 from mnemic.projections.retrieval import packing, recorded_recalls
-from mnemic.projections.retrieval.lines import lines
-from mnemic.projections.retrieval.ranking import rank
-from mnemic.projections.retrieval.request import inquiry, limits
+from mnemic.projections.retrieval.request import exploration_pool
 from mnemic.projections.state.state import FOLD_VERSION
 from mnemic.projections.view import View
 
 RECORDED: Final = "recorded"
-"""Stands for a policy in the key of what was recorded."""
+"""In the key of what was recorded, in place of the digest of a policy."""
 
 
 @frozen(kw_only=True)
 class Chunk:
-    """The argument of a task: decisions, and the policies that answer them again."""
+    """A task: decisions, and the policies that answer them again."""
 
     versions: tuple[int, ...]
     policies: tuple[Policy | None, ...]
@@ -63,8 +61,8 @@ class Answering:
     """Collects the answers of policies to decisions from a runner, and from rows that were kept.
 
     Args:
-        view: The space, as far as it is known.
-        space: The same.
+        view: The state of the space whose erasures are part of the keys of rows.
+        space: The space of the decisions.
         rows: Rows of earlier runs, and where new ones are kept.
         runner: Does ``answered``.
         silent: See ``Chunk``.
@@ -87,34 +85,27 @@ class Answering:
         self._erased = _hex(space.log.digest_at(erasures[-1])) if erasures else "-"
         self._keys: dict[tuple[int, ...], str] = {}
 
-    def answers(
-        self, versions: Sequence[int], policies: Sequence[Policy]
-    ) -> Iterator[tuple[int, Answers]]:
-        """Yield the answers to each chunk of decisions, in order, with the size of the chunk."""
+    def answers(self, versions: Sequence[int], policies: Sequence[Policy]) -> Iterator[Answers]:
+        """Yield the answers to each chunk of decisions, in order."""
         parts = list(chunks(versions, CHUNK))
         wanted: list[Policy | None] = [None, *policies]
-        missing = {}
-        for part in parts:
-            lacking = tuple(each for each in wanted if self._key(part, each) not in self._rows)
-            if lacking:
-                missing[part] = lacking
         tasks = [
             Chunk(versions=part, policies=lacking, silent=self._silent)
-            for part, lacking in missing.items()
+            for part in parts
+            if (
+                lacking := tuple(each for each in wanted if self._key(part, each) not in self._rows)
+            )
         ]
-        done = iter(parts)
-        following = next(done, None)
-        for place, found in self._runner.run([Task(each) for each in tasks]):
-            task = tasks[place]
-            for policy, row in zip(task.policies, found, strict=True):
-                self._rows.keep(self._key(task.versions, policy), row)
-            del missing[task.versions]
-            while following is not None and following not in missing:
-                yield len(following), self._taken(following, wanted)
-                following = next(done, None)
-        while following is not None:
-            yield len(following), self._taken(following, wanted)
-            following = next(done, None)
+        missing = {task.versions for task in tasks}
+        done = self._runner.run(tasks)
+        for part in parts:
+            while part in missing:
+                place, found = next(done)
+                task = tasks[place]
+                for policy, row in zip(task.policies, found, strict=True):
+                    self._rows.keep(self._key(task.versions, policy), row)
+                missing.remove(task.versions)
+            yield self._taken(part, wanted)
 
     def _taken(self, part: tuple[int, ...], wanted: Sequence[Policy | None]) -> Answers:
         recorded, *rest = [self._rows[self._key(part, each)] for each in wanted]
@@ -206,15 +197,10 @@ def _facts(decision: Decision, rerun: Rerun, models: Models, *, pools: bool) -> 
 
 def _pool(decision: Decision, view: View, models: Models) -> list[int]:
     """Return the blocks among which exploration drew, the one ranked for the place first."""
-    request = recorded_recalls.request_of(decision.recorded, decision.event)
-    models = recorded_recalls.as_then(decision.event, models)
-    asked = inquiry(view, request, recorded_recalls.vector_of(decision.event), models.recipe)
-    ranking = rank(view, asked)
-    _, line = lines(view, asked.recipe, ranking.passage)
-    room = packing.with_heading(view, asked, ranking, limits(request, asked.frame, models))
-    places = packing.contenders(view.policy, ranking, room, line)
-    numbers: list[int] = ranking.numbers[places].tolist()
-    return numbers
+    event = decision.event
+    request = recorded_recalls.request_of(decision.recorded, event)
+    models = recorded_recalls.as_then(event, models)
+    return exploration_pool(view, request, recorded_recalls.vector_of(event), models)
 
 
 def _answer(view: View, answer: Answer | None) -> dict[str, Any]:

@@ -210,7 +210,7 @@ def search(
         if len(points) < optimizer.population_size:
             break
         optimizer.tell(
-            [(told, -known[policy.id]) for (_, told), policy in zip(points, policies, strict=True)]
+            [(raw, -known[policy.id]) for (_, raw), policy in zip(points, policies, strict=True)]
         )
     if best is None:
         raise PolicyRefused("no policy was tried")

@@ -12,15 +12,9 @@ from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay.reevaluation import decision_versions
 from mnemic.adapters.inprocess.replay.replaying import outcomes
-from mnemic.adapters.inprocess.replay.space_work import (
-    CHUNK,
-    SpaceWork,
-    chosen,
-    chunks,
-)
+from mnemic.adapters.inprocess.replay.space_work import CHUNK, SpaceWork, chunks, started
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.identity import decision_id
-from mnemic.kernel.ports import Task
 from mnemic.kernel.results import ReplaySummary, SuspectCount
 from mnemic.projections.descent.selection import Selection
 
@@ -60,8 +54,8 @@ def replay_all(
     parts = list(chunks(versions, CHUNK))
     rows: dict[int, list[Replayed]] = {}
     done = 0
-    with chosen(runner, work, answers=len(versions))(work) as workers:
-        tasks = [Task(Chunk(versions=part, without=without)) for part in parts]
+    with started(runner, work, answers=len(versions)) as workers:
+        tasks = [Chunk(versions=part, without=without) for part in parts]
         for place, row in workers.run(tasks):
             rows[place] = row
             done += len(parts[place])
@@ -96,7 +90,7 @@ def replay_all(
 
 @frozen(kw_only=True)
 class Chunk:
-    """The argument of a task: decisions to compute again, without the blocks of some writes."""
+    """A task: decisions to compute again, without the blocks of some writes."""
 
     versions: tuple[int, ...]
     without: Selection | None

@@ -7,7 +7,8 @@ the head that was known here, and folds it once.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -18,14 +19,14 @@ from mnemic.adapters.inprocess.engine.opening import Models, open_space
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.runners import runner_named
 from mnemic.adapters.runners.in_process import in_process
-from mnemic.adapters.runners.processes import processors
 from mnemic.adapters.stores.addresses import Address
 from mnemic.adapters.stores.opening import address_of_store
+from mnemic.adapters.system.processors import processors
 from mnemic.kernel.errors import FieldRefused, HistoryReplaced
-from mnemic.kernel.ports import Row, StartRunner
+from mnemic.kernel.ports import Row, Runner
 
 Apply: TypeAlias = Callable[[SessionHandle, Models, Any], Row]
-"""A function of a module: from a space, models and the argument of a task to its row."""
+"""A function of a module: from a space, models and a task to its row."""
 CHUNK: Final = 16
 """Decisions of one task: enough of them to share their reading, and few enough to spread."""
 AUTO_ANSWERS: Final = 4000
@@ -80,17 +81,11 @@ class SpaceWork:
             NotAStore, StoreFailed, LogCorrupt: The store cannot be opened.
         """
         if self.handle is not None:
-            handle = self.handle
-            yield lambda argument: self.apply(handle, self.models, argument)
+            yield partial(self.apply, self.handle, self.models)
             return
         assert self.stored is not None  # noqa: S101 - it was pickled
-        store, handle = _opened(self.stored)
-        try:
-            yield lambda argument: self.apply(handle, self.models, argument)
-        finally:
-            handle.log_state.close()
-            if store is not None:
-                store.close()
+        with _opened(self.stored) as handle:
+            yield partial(self.apply, handle, self.models)
 
     def __getstate__(self) -> tuple[Any, ...]:
         if self.stored is None:
@@ -110,7 +105,8 @@ class SpaceWork:
         self.handle = None
 
 
-def _opened(stored: StoredSpace) -> tuple[Any, SessionHandle]:
+@contextmanager
+def _opened(stored: StoredSpace) -> Generator[SessionHandle]:
     store, handle = open_space(
         stored.address,
         space=stored.space,
@@ -122,20 +118,27 @@ def _opened(stored: StoredSpace) -> tuple[Any, SessionHandle]:
         read_only=True,
         keys=stored.keys,
     )
-    handle.view()
-    if handle.log.digest_at(stored.version) != stored.digest:
-        raise HistoryReplaced(
-            f"the store of space {stored.space!r} was replaced while decisions were answered"
-        )
-    return store, handle
+    try:
+        handle.view()
+        if handle.log.digest_at(stored.version) != stored.digest:
+            raise HistoryReplaced(
+                f"the store of space {stored.space!r} was replaced while decisions were answered"
+            )
+        yield handle
+    finally:
+        handle.log_state.close()
+        if store is not None:
+            store.close()
 
 
-def chosen(choice: RunnerChoice, work: SpaceWork, *, answers: int) -> StartRunner:
-    """Return the runner that a caller chose.
+def started(
+    choice: RunnerChoice, work: SpaceWork, *, answers: int
+) -> AbstractContextManager[Runner]:
+    """Start the runner that a caller chose, for a ``with`` block.
 
     Args:
         choice: See ``RunnerChoice``.
-        work: What it will do.
+        work: What it does.
         answers: How many answers are to be computed, for ``auto``.
 
     Raises:
@@ -143,7 +146,7 @@ def chosen(choice: RunnerChoice, work: SpaceWork, *, answers: int) -> StartRunne
         Unavailable: The extra ``ray`` is not installed.
     """
     if choice is None:
-        return in_process
+        return in_process(work)
     if choice == "auto":
         pays = answers >= AUTO_ANSWERS and work.stored is not None and processors() > 1
         choice = "processes" if pays else "inprocess"
@@ -152,7 +155,7 @@ def chosen(choice: RunnerChoice, work: SpaceWork, *, answers: int) -> StartRunne
         raise FieldRefused(f"not a runner: {choice!r:.100}", field="runner")
     if start is not in_process:
         work.__getstate__()  # refuses a store that no other process can open
-    return start
+    return start(work)
 
 
 def chunks(versions: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, Final
 
 from attrs import define, frozen
@@ -19,10 +18,10 @@ from mnemic.adapters.inprocess.engine.commands import Progress, RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import backtest, policy_search, reevaluation
-from mnemic.adapters.inprocess.replay.backtest_scores import tally
+from mnemic.adapters.inprocess.replay.backtest_scores import DIGITS, ends, rounded, tally
 from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
 from mnemic.adapters.inprocess.replay.policy_search import Best, Candidates
-from mnemic.adapters.inprocess.replay.space_work import SpaceWork, chosen
+from mnemic.adapters.inprocess.replay.space_work import SpaceWork, started
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.errors import FieldRefused, TooFewOutcomes
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
@@ -50,7 +49,6 @@ MORE: Final = (
     "Report with outcome(decision_id=..., ...) which recalled blocks served and which did not, in "
     "more sessions; recall(explore=0.1) shows others now and then."
 )
-DIGITS: Final = 9
 
 
 @frozen(kw_only=True)
@@ -115,8 +113,8 @@ def tune(
     earlier, later = _split(judged)
     policy_search.require_cmaes()
     work = SpaceWork.on(space, models, answered)
-    start = chosen(runner, work, answers=len(earlier) * plan.evaluations)
-    with start(work) as workers, nullcontext(KeptRows() if rows is None else rows) as kept:
+    kept = KeptRows() if rows is None else rows
+    with started(runner, work, answers=len(earlier) * plan.evaluations) as workers:
         trial = _Trial(
             in_force=now.policy,
             answering=Answering(now, space, kept, workers, silent=True),
@@ -135,10 +133,10 @@ def tune(
             seed=plan.seed,
             progress=progress,
         )
+        if best.score <= 0.0:
+            return _result(plan, candidates, best, _Verdict(first, second))
         fitted = trial.comparisons(first, best.policy)
         found = trial.comparisons(second, best.policy)
-    if best.score <= 0.0:
-        return _result(plan, candidates, best, _Verdict(first, second))
     policies = {"in force": now.policy, "tuned": best.policy}
     tested = _backtest(space, models, plan=plan, later=later, policies=policies)
     verdict = _Verdict(first, second, fitted, found, tested)
@@ -167,8 +165,7 @@ def _judged(
             continue
         blocks = [row.block for row in event.answer.rows]
         if judgments.gains(recorded.version, recorded.active_us, blocks):
-            session = recorded.session_id
-            group = f"decision {decision.id}" if session is None else f"session {session}"
+            group = backtest.resampling_group(decision.id, recorded.session_id)
             found.append(
                 Judged(version=recorded.version, active_us=recorded.active_us, group=group)
             )
@@ -251,7 +248,7 @@ class _Trial:
         judgments = RelevanceJudgments(evidence, horizon_us=self.plan.horizon_us)
         groups = {each.version: each.group for each in judged}
         part = Part(judged[0].active_us, [], [], [])
-        for _, found in self.answering.answers(list(groups), [self.in_force]):
+        for found in self.answering.answers(list(groups), [self.in_force]):
             (own,) = found.policies
             for facts, answer in zip(found.recorded, own, strict=True):
                 if answer is None or answer["blocks"] is None:
@@ -276,7 +273,7 @@ class _Trial:
         found: list[list[Comparison]] = [[] for _ in policies]
         cost = nano(self.plan.place_cost)
         known = iter(zip(part.shown, part.in_force, strict=True))
-        for _, answers in self.answering.answers(part.versions, policies):
+        for answers in self.answering.answers(part.versions, policies):
             for place in range(len(answers.recorded)):
                 shown, in_force = next(known)
                 for row, column in zip(answers.policies, found, strict=True):
@@ -362,13 +359,8 @@ def _result(plan: Plan, candidates: Candidates, best: Best, on: _Verdict) -> Tun
 def _gap(part: Part, found: Sequence[Comparison], *, seed: int) -> NetGap:
     (interval,) = intervals([[each.value for each in found]], part.groups, seed=seed)
     assert interval is not None  # noqa: S101 - no part is empty
-    low, high = interval.low, interval.high
-    return NetGap(
-        mean=round(interval.mean / NANO, DIGITS),
-        low=None if low is None else round(low / NANO, DIGITS),
-        high=None if high is None else round(high / NANO, DIGITS),
-        decisions=len(found),
-    )
+    low, high = ends(interval)
+    return NetGap(mean=rounded(interval.mean), low=low, high=high, decisions=len(found))
 
 
 def _caveats(plan: Plan, gap: NetGap | None, known: float, explored: int) -> Iterator[str]:
