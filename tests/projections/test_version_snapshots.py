@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from mnemic.projections.state.active_blocks import ActiveBlocks
 from mnemic.projections.state.apply import apply
 from mnemic.projections.state.replay import BatchReplay, rebuild
-from mnemic.projections.state.snapshots import KEPT_MAX, SnapshotCache, VersionSnapshot
+from mnemic.projections.state.snapshots import (
+    COLUMNS_MAX,
+    KEPT_MAX,
+    SnapshotCache,
+    VersionSnapshot,
+)
 from mnemic.projections.state.state import State
 from mnemic.projections.storage.columns import VersionedTable
 from mnemic.projections.view import as_of
@@ -170,3 +175,22 @@ def test_only_the_most_recent_snapshots_are_cached() -> None:
     assert past.at(state, KEPT_MAX) is kept[-1]
     assert past.at(state, 1) is kept[1]
     assert past.at(state, 0) is not kept[0]
+
+
+def test_only_the_latest_of_them_keep_columns() -> None:
+    world = World()
+    world.memory.learn("bees")
+    world.memory.consolidate()
+    state = world.agent.space.state
+    used = [state.past.at(state, state.version - back) for back in range(COLUMNS_MAX + 1)]
+    for each in used:
+        each.present()
+        each.kept["column"] = each
+    oldest, *latest = used
+    state.past.keep(latest[0])
+    state.past.keep(latest[-1])
+    assert (oldest.known_present, oldest.kept) == (None, {})
+    assert all(each.known_present and each.kept for each in latest)
+    assert columns_of(oldest.present()) == columns_of(
+        VersionSnapshot(uncached(state), oldest.version).present()
+    )

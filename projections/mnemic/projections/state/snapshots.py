@@ -37,8 +37,10 @@ Ints = NDArray[np.int64]
 NO_BLOCKS: Final[Ints] = np.zeros(0, dtype=np.int64)
 _BITS: Final = 32
 KEPT_MAX: Final = 8
-"""Number of versions whose rows are kept: about 3 MB each with 100,000 blocks and 450,000 pairs,
-and 2 MB more if the active blocks were requested."""
+"""Number of versions whose rows are kept: about 3 MB each with 100,000 blocks and 450,000 pairs."""
+COLUMNS_MAX: Final = 2
+"""Number of versions, of these, whose active blocks and columns over them are kept as well: about
+25 MB each after a recall."""
 
 
 class Tables(Protocol):
@@ -138,6 +140,10 @@ class VersionSnapshot:
             known = self.known_present = present, life.count, quarantined
         return known[0]
 
+    def forget_columns(self) -> None:
+        """Forget the active blocks and what was computed of them; readers keep what they hold."""
+        self.known_present, self.kept = None, {}
+
     def quarantined(self) -> Ints:
         """Return the numbers of the blocks in quarantine, ascending."""
         quarantined = self._quarantined
@@ -217,7 +223,10 @@ class SnapshotCache:
         """Keep a snapshot that was used, and forget the one that was not for the longest time."""
         kept = self._kept
         if not kept or kept[0] is not snapshot:
-            self._kept = (snapshot, *(each for each in kept if each is not snapshot))[:KEPT_MAX]
+            kept = snapshot, *(each for each in kept if each is not snapshot)
+            for each in kept[COLUMNS_MAX:]:
+                each.forget_columns()
+            self._kept = kept[:KEPT_MAX]
 
     def nearest(
         self, version: int, has: Callable[[VersionSnapshot], bool]

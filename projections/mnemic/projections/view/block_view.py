@@ -74,8 +74,7 @@ class BlockView:
         self._alone: ActiveBlocks | None = None
         """The active blocks, if the view is restricted to a subset."""
         self._columns: Any = None
-        """The last ``ActiveColumns``, which belong to this view or to the one it was copied from.
-        """
+        """Its ``ActiveColumns``, once they were needed."""
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
@@ -108,6 +107,7 @@ class BlockView:
         """Return another view of the same, a tenth of the work of ``copy.copy``."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
+        other._columns = None
         return other
 
     def under(self, policy: Policy) -> Self:

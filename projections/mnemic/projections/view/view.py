@@ -50,8 +50,9 @@ class View(BlockView):
     def columns(self) -> ActiveColumns:
         """The columns over the active blocks that a recall reads."""
         known: ActiveColumns | None = self._columns
-        if known is None or known.view is not self:
-            known = self._columns = ActiveColumns(self, self.index)
+        if known is None:
+            # From a copy: in a cycle of references, both would outlive their version by far.
+            known = self._columns = ActiveColumns(self._copied(), self.index)
         return known
 
     def _shares_of_active(self) -> Ints:

@@ -53,7 +53,7 @@ from itertools import filterfalse
 from typing import ClassVar, Final
 
 import numpy as np
-from attrs import Factory, field, frozen
+from attrs import frozen
 
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, nano
@@ -72,7 +72,6 @@ from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
 from mnemic.projections.retrieval.recipes.match import BestPassage, Grade, Ints, Match
 from mnemic.projections.retrieval.recipes.question import SPREAD, Asked, Floats, fractions
-from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
 from mnemic.projections.view.active_columns import ActiveColumns, At
@@ -128,14 +127,6 @@ def match(
     return exact_scoring.match(asked, RAISED, near=near)
 
 
-def _phrases(asked: AgedAsked) -> Lazy[Ints]:
-    return Lazy(asked.repeated)
-
-
-def _rough(asked: AgedAsked) -> Lazy[Floats]:
-    return Lazy(asked.rough_by_place)
-
-
 @frozen(kw_only=True, eq=False)
 class AgedAsked(Asked):
     """A question to a view in which age counts."""
@@ -144,10 +135,21 @@ class AgedAsked(Asked):
 
     side: Side | None = None
     """The side that the question's pronouns refer to; None: neither."""
-    phrases: Lazy[Ints] = field(init=False, default=Factory(_phrases, takes_self=True))
-    """The share of its wording that each active block repeats."""
-    rough: Lazy[Floats] = field(init=False, default=Factory(_rough, takes_self=True))
-    """As ``rough_by_place``."""
+
+    @property
+    def phrases(self) -> Ints:
+        """The share of its wording that each active block repeats."""
+        found: Ints = self._once("phrases", self._repeated)
+        return found
+
+    @property
+    def rough(self) -> Floats:
+        """Rough cosines, at least 0, of the blocks of the pool and of their neighbours.
+
+        By place, 0 for every other one, and once more at the end: for place -1.
+        """
+        found: Floats = self._once("rough", self._rough_by_place)
+        return found
 
     @classmethod
     def terms_of(cls, view: View, lexicon: Lexicon, query: str) -> list[Variants]:
@@ -181,13 +183,12 @@ class AgedAsked(Asked):
             *super().parts(at),
             recency(self.view, self.view.policy.relevance_recency_clock, at),
             self._meant(at),
-            self.phrases.value[at],
+            self.phrases[at],
             self._nearby(at),
             self.columns.distinct[at],
         )
 
-    def repeated(self) -> Ints:
-        """Return the part ``phrase`` of every active block."""
+    def _repeated(self) -> Ints:
         found = np.zeros(self.columns.count, dtype=np.int64)
         repeating = self.view.state.lexicon.phrases(self.wording)
         at = self.columns.of_documents(repeating.documents)
@@ -198,8 +199,8 @@ class AgedAsked(Asked):
     def _nearby(self, at: At) -> Ints:
         """Return the part ``nearby`` of some blocks."""
         before, after = (side[at] for side in self.columns.neighbours)
-        if isinstance(at, slice) or self.every_cosine.made:
-            every = self.every_cosine.value
+        if isinstance(at, slice) or "cosines" in self.computed:
+            every = self.every_cosine
             cosines = np.array([every[before], every[after]])
         else:
             near = np.concatenate((before, after))
@@ -232,8 +233,8 @@ class AgedAsked(Asked):
         if first is None or first[text + 1] == first[text] + 1:
             return 0, 1
         passages = np.arange(first[text], first[text + 1])
-        if self.words.made:
-            found = self.words.value.by_passage[passages]
+        if "words" in self.computed:
+            found = self.words.by_passage[passages]
         else:
             near = self.counts.around(passages, self.searched.links, SPREAD, FULL_LENGTH)
             found = near.matches().of(passages)
@@ -261,11 +262,7 @@ class AgedAsked(Asked):
         )
         return every[at]
 
-    def rough_by_place(self) -> Floats:
-        """Return rough cosines, at least 0, of the blocks of the pool and of their neighbours.
-
-        By place, 0 for every other one, and once more at the end: for place -1.
-        """
+    def _rough_by_place(self) -> Floats:
         columns, at = self.columns, self.places
         found: Floats = np.zeros(columns.count + 1, dtype=np.float32)
         if not isinstance(at, slice):
@@ -278,7 +275,7 @@ class AgedAsked(Asked):
 
     def rough_cosines(self, at: At) -> Floats:
         """Return the cosine of each block with the question's vector, approximately, at least 0."""
-        return self.rough.value[:-1][at]
+        return self.rough[:-1][at]
 
     def rough_sum(self, rarity: Ints) -> Floats:
         """Compute ``rough_settled`` from the rarity of each block."""
@@ -290,8 +287,8 @@ class AgedAsked(Asked):
         columns = self.columns
         before, after = (side[at] for side in columns.neighbours)
         damping: Floats = columns.of_set("damping", lambda: damping_of(columns.lengths))
-        around: Floats = self.rough.value[before]
-        around += self.rough.value[after]
+        around: Floats = self.rough[before]
+        around += self.rough[after]
         around *= damping[at]
         return around
 
@@ -305,7 +302,7 @@ class AgedAsked(Asked):
         if self.side is not None and nano(policy.relevance_asker):
             strength += (self._meant(at) > 0) * np.float32(policy.relevance_asker)
         if nano(policy.relevance_phrase):
-            strength += fractions(self.phrases.value[at]) * np.float32(policy.relevance_phrase)
+            strength += fractions(self.phrases[at]) * np.float32(policy.relevance_phrase)
         if self.vector is not None and nano(policy.relevance_nearby):
             near = self._rough_nearby(at)
             near *= np.float32(policy.relevance_nearby)

@@ -6,12 +6,12 @@ depend on the others, so the numbers are the same for a few blocks as for all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, compress
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
-from attrs import Factory, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.vectors import Vector
@@ -27,7 +27,6 @@ from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.match import BestPassage, Grade
 from mnemic.projections.retrieval.recipes.plain import cosine
 from mnemic.projections.state.active_blocks import Bools, Ints
-from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.view import View
 from mnemic.projections.view.active_columns import EVERY, ActiveColumns, At
 
@@ -67,14 +66,6 @@ def fractions(nanos: Ints) -> Floats:
 def weights(policy: Policy) -> tuple[int, ...]:
     """Return the weight of each part, nano-units."""
     return policy.relevance_weights
-
-
-def _words(asked: Asked) -> Lazy[Words]:
-    return Lazy(asked.searched_words)
-
-
-def _cosines(asked: Asked) -> Lazy[Ints]:
-    return Lazy(lambda: np.append(cosine(asked.view, asked.vector, asked.columns.vectors), 0))
 
 
 @frozen(eq=False)
@@ -137,10 +128,8 @@ class Asked:
     ``UNKNOWN_REFERENCE``."""
     statistics: tuple[int, ...]
     """As ``RecallRecorded.statistics``, without the first."""
-    words: Lazy[Words] = field(init=False, default=Factory(_words, takes_self=True))
-    """The match of its words with every active block."""
-    every_cosine: Lazy[Ints] = field(init=False, default=Factory(_cosines, takes_self=True))
-    """Its cosine with every active block, at least 0, and 0 once more at the end: for place -1."""
+    computed: dict[str, Any] = field(init=False, factory=dict)
+    """What was computed of it for every active block, by name."""
 
     @classmethod
     def of(cls, view: View, query: str, vector: Vector | None, pool: Ints, **own: Any) -> Self:
@@ -212,6 +201,26 @@ class Asked:
         return dates.named(query)
 
     @property
+    def words(self) -> Words:
+        """The match of its words with every active block."""
+        found: Words = self._once("words", self.searched_words)
+        return found
+
+    @property
+    def every_cosine(self) -> Ints:
+        """Its cosine with every active block, at least 0, and 0 at the end: for place -1."""
+        found: Ints = self._once(
+            "cosines", lambda: np.append(cosine(self.view, self.vector, self.columns.vectors), 0)
+        )
+        return found
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        found = self.computed.get(name)
+        if found is None:
+            found = self.computed[name] = make()
+        return found
+
+    @property
     def grade(self) -> Grade | None:
         """See ``Match``."""
         return None
@@ -276,8 +285,8 @@ class Asked:
 
     def cosines(self, at: At) -> Ints:
         """Return the cosine of each block with the question's vector, at least 0."""
-        if isinstance(at, slice) or self.every_cosine.made:
-            return self.every_cosine.value[:-1][at]
+        if isinstance(at, slice) or "cosines" in self.computed:
+            return self.every_cosine[:-1][at]
         return cosine(self.view, self.vector, self.columns.vectors[at])
 
     def rough_cosines(self, at: At) -> Floats:
@@ -305,8 +314,8 @@ class Asked:
 
     def lexical(self, at: At) -> Ints:
         """Return how well the words match each text."""
-        if self.words.made or self.columns.size(at) > FEW:
-            return self.words.value.strengths[at]
+        if "words" in self.computed or self.columns.size(at) > FEW:
+            return self.words.strengths[at]
         documents = self.columns.documents[at]
         near = self.counts.around(
             self.searched.of(documents)[0], self.searched.links, SPREAD, self.full_length
