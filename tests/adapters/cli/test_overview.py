@@ -97,6 +97,13 @@ def test_version_is_that_of_the_distribution(shell: Shell) -> None:
     assert shell("--version").out == f"{version('mnemic')}\n"
 
 
+def test_the_package_is_run_as_the_program_is() -> None:
+    command = [sys.executable, "-m", "mnemic", "learn"]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "TEXT requires an argument" in refused.stderr
+
+
 def test_no_arguments_show_help(shell: Shell) -> None:
     answer = shell()
     assert answer.exit == 0
