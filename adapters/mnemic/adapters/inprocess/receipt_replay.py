@@ -44,9 +44,7 @@ def verify(
     opened = Export(export)
     space = opened.manifest.space
     try:
-        check = receipts.compared(
-            receipt, receipts.of_export(receipt, opened, progress), space=space
-        )
+        check = receipts.compared(receipt, receipts.of_export(receipt, opened, progress))
         replayed = _replayed(receipt, opened, tokens) if replay and check.holds else None
     except ExportCorrupt as error:
         return ReceiptCheck(

@@ -11,6 +11,7 @@ from contextlib import closing
 from itertools import islice
 
 import attrs
+from attrs import frozen
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.transfer.copies.pipeline import Progress, Tally, TransferRecord
@@ -81,20 +82,35 @@ def receipt_of(
     )
 
 
-def compared(claimed: Receipt, found: Receipt | None, *, space: str) -> ReceiptCheck:
-    """Return the result of comparing a receipt with the one that a log gives.
+@frozen(kw_only=True)
+class Walked:
+    """What a log says about the version of a receipt."""
 
-    Args:
-        claimed: The one to check.
-        found: The log's receipt at that version; None: there is no decision.
-        space: Name of the space that was asked.
-    """
-    blank = ReceiptCheck(decision_id=claimed.decision_id, verdict="unknown", space=space)
+    space: str
+    """The space's name."""
+    head: int
+    """The last version; -1: none."""
+    genesis: str | None
+    """The digest of the first event, in hexadecimal; None: there is none."""
+    found: Receipt | None
+    """The receipt that the log gives; None: there is no decision at that version."""
+
+
+def compared(claimed: Receipt, log: Walked) -> ReceiptCheck:
+    """Return the result of comparing a receipt with what a log says."""
+    found = log.found
+    blank = ReceiptCheck(decision_id=claimed.decision_id, verdict="unknown", space=log.space)
+    if log.genesis is not None and log.genesis != claimed.genesis:
+        problem = f"it is of another memory, which began with {claimed.genesis[:16]}"
+        return attrs.evolve(blank, problem=problem)
+    if log.genesis is not None and claimed.version > log.head:
+        problem = (
+            f"the log ends at version {log.head}, before the decision: it is an older copy, or "
+            "has lost its last events"
+        )
+        return attrs.evolve(blank, verdict="log-behind-receipt", problem=problem)
     if found is None:
         problem = f"there is no decision at version {claimed.version}"
-        return attrs.evolve(blank, problem=problem)
-    if found.genesis != claimed.genesis:
-        problem = f"it is of another memory, which began with {claimed.genesis[:16]}"
         return attrs.evolve(blank, problem=problem)
     answered = digest([(row.block_id, row.score) for row in found.answer])
     if answered != found.answer_digest:
@@ -117,11 +133,11 @@ def _differences(claimed: Receipt, found: Receipt) -> Iterator[ReceiptDifference
             yield ReceiptDifference(field=field.name, claimed=said, found=is_so)
 
 
-def of_export(receipt: Receipt, export: Export, progress: Progress | None) -> Receipt | None:
-    """Return the receipt that an export gives for the version of another.
+def of_export(receipt: Receipt, export: Export, progress: Progress | None) -> Walked:
+    """Return what an export says about the version of a receipt.
 
     Args:
-        receipt: The other.
+        receipt: The receipt.
         export: What is walked, from its first event on.
         progress: Called now and then with the events walked and those there are.
 
@@ -139,12 +155,13 @@ def of_export(receipt: Receipt, export: Export, progress: Progress | None) -> Re
                 ids[last.recorded.event.block_id] = None
             tally.add()
     tally.show()
+    space, head = export.manifest.space, export.manifest.version
+    genesis = None if last is None else digests.at(0).hex()
     if last is None or last.record.version != receipt.version:
-        return None
+        return Walked(space=space, head=head, genesis=genesis, found=None)
     try:
-        return receipt_of(
-            last.recorded, space=export.manifest.space, ids=tuple(ids), digest_at=digests.at
-        )
+        found = receipt_of(last.recorded, space=space, ids=tuple(ids), digest_at=digests.at)
+        return Walked(space=space, head=head, genesis=genesis, found=found)
     except IndexError as error:
         raise ExportCorrupt(
             f"{export.path}: {receipt.decision_id} names a block that was never learned",

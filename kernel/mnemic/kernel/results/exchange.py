@@ -180,7 +180,8 @@ class ReceiptCheck(Result):
     decision_id: DecisionId
     verdict: str
     """``confirmed`` · ``renamed`` (all but the space's name: a copy of the space) · ``differs`` ·
-    ``unknown`` (not on this chain) · ``damaged`` (the log is, at or before the decision)."""
+    ``unknown`` (not on this chain) · ``log-behind-receipt`` (the log ends before the decision) ·
+    ``damaged`` (the log is, at or before the decision)."""
     space: str
     """Name of the space or of the export that was checked."""
     differences: tuple[ReceiptDifference, ...] = ()

@@ -27,6 +27,7 @@ from mnemic.kernel.validation import checked_name
 
 if TYPE_CHECKING:
     from mnemic.adapters.transfer.exports.manifest import Manifest
+    from mnemic.adapters.transfer.receipts import Walked
     from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
 
 EXPORT_TRIES = 3
@@ -87,8 +88,7 @@ class ExchangeOperations(Host):
         space = self._open()
         name = space.log.name
         try:
-            found = _receipt_at(space, claimed.version, progress)
-            check = receipts.compared(claimed, found, space=name)
+            check = receipts.compared(claimed, _walked(space, claimed.version, progress))
         except LogCorrupt as error:
             return ReceiptCheck(
                 decision_id=claimed.decision_id, verdict="damaged", space=name, problem=str(error)
@@ -298,8 +298,8 @@ def _keys_of(store: Store | None) -> Path | None:
     return None if table is None else table.path
 
 
-def _receipt_at(space: SessionHandle, version: int, progress: Progress | None) -> Receipt | None:
-    """Return the receipt that the log gives for the decision at *version*, read afresh.
+def _walked(space: SessionHandle, version: int, progress: Progress | None) -> Walked:
+    """Return what the log, read afresh, says about a receipt for *version*.
 
     Raises:
         LogCorrupt: The log cannot be read up to that version.
@@ -310,20 +310,28 @@ def _receipt_at(space: SessionHandle, version: int, progress: Progress | None) -
     snapshot, damage = space.snapshot(), space.log_state.damage
     if version > snapshot.version and damage is not None:
         raise damage
-    recorded = space.event_at(version) if 0 <= version <= snapshot.version else None
+    head = snapshot.version
+    blank = receipts.Walked(
+        space=space.log.name,
+        head=head,
+        genesis=None if head < 0 else space.digest_at(0).hex(),
+        found=None,
+    )
+    recorded = space.event_at(version) if 0 <= version <= head else None
     if recorded is None:
-        return None
+        return blank
     digests, tally = receipts.Digests(), Tally(progress, total=version + 1)
     for record, _ in space.log.read(-1, Head(version, space.digest_at(version))):
         digests.add(record)
         tally.add()
     tally.show()
-    return receipts.receipt_of(
+    found = receipts.receipt_of(
         recorded,
         space=space.log.name,
         ids=snapshot.state.catalogue.ids,
         digest_at=digests.at,
     )
+    return evolve(blank, genesis=digests.at(0).hex(), found=found)
 
 
 def _manifest(space: SessionHandle, last: int, *, words: bool) -> Manifest:
