@@ -7,7 +7,6 @@ others together, so they are imported when such a message is made.
 from __future__ import annotations
 
 import json
-import shlex
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -24,6 +23,8 @@ def pip_install(extra: str) -> str:
     Args:
         extra: Its name, as in ``pyproject.toml``.
     """
+    import shlex
+
     return f"pip install {shlex.quote(requirement(extra, _origin()))}"
 
 

@@ -1,4 +1,4 @@
-"""Late loading: exports that are imported, and patterns that are compiled, at their first use.
+"""Late loading: what is imported, compiled or computed at its first use.
 
 Compiling the regular expressions of the languages takes as long as a small recall, and a process
 that opens a memory to write one line needs few of them.
@@ -7,9 +7,9 @@ that opens a memory to write one line needs few of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 
 def late_export(
@@ -57,3 +57,29 @@ class _LatePattern:
         found = getattr(compiled, name)
         setattr(self, name, found)  # from now on as quick as an attribute of the compiled pattern
         return found
+
+
+if TYPE_CHECKING:
+    # Protocols ask for properties, and to a type checker a cached one is none.
+    late_property = property
+else:
+
+    class _LateProperty:
+        """``functools.cached_property`` without its lock, as it is from Python 3.12 on.
+
+        The lock takes twice the time of everything else. Without it, threads that are here at once
+        compute the same value, and either may stay.
+        """
+
+        def __init__(self, compute: Callable[[Any], Any]) -> None:
+            self._compute = compute
+            self._name = compute.__name__
+            self.__doc__ = compute.__doc__
+
+        def __get__(self, of: Any, kind: type | None = None) -> Any:
+            if of is None:
+                return self
+            value = of.__dict__[self._name] = self._compute(of)
+            return value
+
+    late_property = _LateProperty

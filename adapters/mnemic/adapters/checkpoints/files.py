@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mnemic.adapters.checkpoints.file_locks import THE_FILE_ITSELF, erase, locked
+from mnemic.adapters.system import descriptor_locks
 from mnemic.adapters.system.folders import (
     PRIVATE,
     draft,
@@ -221,12 +222,10 @@ def destroy(file: Path) -> bool:
 
 def _is_locked(file: Path) -> bool:
     """Return whether a file is being written; True if that cannot be found out."""
-    from filelock import lock_descriptor, unlock_descriptor
-
     try:
         with file.open("r+b") as draft:
-            if lock_descriptor(draft.fileno(), blocking=False):
-                unlock_descriptor(draft.fileno())
+            if descriptor_locks.take(draft.fileno()):
+                descriptor_locks.give_back(draft.fileno())
                 return False
     except FileNotFoundError:
         return False

@@ -20,6 +20,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mnemic.adapters.system import descriptor_locks
 from mnemic.adapters.system.folders import PRIVATE
 from mnemic.kernel.errors import StoreBusy
 
@@ -112,26 +113,22 @@ def _locked(lock: Path) -> Generator[None]:
 
 
 def _take(descriptor: int) -> bool:
-    from filelock import lock_descriptor
-
     try:
-        return lock_descriptor(descriptor, blocking=False)
+        return descriptor_locks.take(descriptor)
     except OSError:
         return True  # a file system without locks; there nothing is swept, either
 
 
 def _is_taken(lock: Path) -> bool:
     """Return whether a lock is held; True if that cannot be found out."""
-    from filelock import lock_descriptor, unlock_descriptor
-
     try:
         descriptor = os.open(lock, os.O_RDWR)
     except OSError:
         return True
     try:
-        if not lock_descriptor(descriptor, blocking=False):
+        if not descriptor_locks.take(descriptor):
             return True
-        unlock_descriptor(descriptor)
+        descriptor_locks.give_back(descriptor)
     except OSError:
         return True
     finally:

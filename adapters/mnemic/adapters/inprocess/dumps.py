@@ -7,7 +7,6 @@ by page, so every interface with ``blocks`` has dumps.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from io import StringIO
@@ -110,6 +109,8 @@ def _cell(value: Any) -> Any:
 
 
 def _row(cells: Iterable[Any]) -> str:
+    import csv
+
     written = StringIO()
     csv.writer(written, lineterminator="\n").writerow(cells)
     return written.getvalue()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from http import HTTPStatus
 from types import CodeType
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
@@ -59,7 +58,7 @@ class Declaration(Value):
     of the former one. Pending work that an operation consolidates on the side does not count."""
     same_twice: bool = field(default=False, kw_only=True)
     """Whether repeating it at once changes nothing. Of an operation that only reads, always so."""
-    status: int = field(default=HTTPStatus.OK, kw_only=True)
+    status: int = field(default=200, kw_only=True)
     """The HTTP status of success."""
     makes: str | None = field(default=None, kw_only=True)
     """The field of the result with the id of what was made, which has a path of its own."""

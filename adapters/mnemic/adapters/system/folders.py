@@ -10,6 +10,8 @@ from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
+from mnemic.adapters.system import descriptor_locks
+
 SLUG_MAX = 24
 MARK_BYTES = 6
 PRIVATE = 0o600
@@ -95,10 +97,8 @@ def draft(file: Path, pieces: Iterable[memoryview | bytes], mode: int) -> None:
     with os.fdopen(os.open(file, _NEW, PRIVATE), "wb") as written:
         if os.name == "posix":
             os.fchmod(written.fileno(), mode)
-        from filelock import lock_descriptor
-
         with suppress(OSError):  # some file systems have no locks; then nothing is swept, either
-            lock_descriptor(written.fileno(), blocking=False)  # until it is closed
+            descriptor_locks.take(written.fileno())  # until it is closed
         for piece in pieces:
             written.write(piece)
         written.flush()

@@ -213,9 +213,7 @@ class Graph:
 
     def use(self, a: int, b: int, version: int, active_us: int) -> None:
         """Count one more use of the edge and refresh its anchor."""
-        pair = self.pairs.number(a, b)
-        count = self.rows.value("count", pair)
-        self.rows.change(pair, version, count=count + 1, anchor_us=active_us)
+        self.rows.change(self.pairs.number(a, b), version, {"count": 1}, anchor_us=active_us)
 
     def unlink(self, a: int, b: int, version: int) -> None:
         """Remove the edge of the pair from *version* on."""

@@ -16,12 +16,12 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.kernel.late import late_property
 from mnemic.projections.blocks.catalogue import Catalogue
 from mnemic.projections.graph.graph import Graph, NearDuplicatePair
 from mnemic.projections.state.active_blocks import ActiveBlocks
@@ -74,29 +74,29 @@ class VersionSnapshot:
         """The active blocks, once they were needed."""
         self._quarantined: Ints | None = None
 
-    @cached_property
+    @late_property
     def life(self) -> TableView:
         """The blocks."""
         return self._view("life", self._catalogue.life, self.blocks)
 
-    @cached_property
+    @late_property
     def strength(self) -> TableView:
         """When blocks were reinforced, and how they decay."""
         table = self._catalogue.strength
         return self._view("strength", table, self.blocks)
 
-    @cached_property
+    @late_property
     def evidence(self) -> TableView:
         """Outcomes by block."""
         table = self._catalogue.evidence
         return self._view("evidence", table, self.blocks)
 
-    @cached_property
+    @late_property
     def uses(self) -> TableView:
         """Retrievals by block."""
         return self._view("uses", self._catalogue.uses, self.blocks)
 
-    @cached_property
+    @late_property
     def edge_rows(self) -> TableView:
         """Edges by pair."""
         table = self._graph.rows

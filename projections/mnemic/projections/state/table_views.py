@@ -99,10 +99,9 @@ class TableView:
         """Return one value of a key that has a row."""
         return self._table.cell(name, self.row(key))
 
-    def values(self, key: int) -> dict[str, int]:
-        """Return the values of a key that has a row, by the names of the columns."""
-        table = self._table
-        return dict(zip(table.names, table.row_values(self.row(key)), strict=True))
+    def values(self, key: int) -> tuple[int, ...]:
+        """Return the values of a key that has a row, in the order of the columns."""
+        return self._table.row_values(self.row(key))
 
     def column(self, name: str, keys: Ints) -> Ints:
         """Return one value for each of *keys*, an array that is not written to afterwards."""

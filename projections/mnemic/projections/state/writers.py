@@ -97,17 +97,18 @@ class DirectWriters(Writers):
 def _put(table: VersionedTable, counted: tuple[str, ...], row: Row) -> None:
     """Put one row, its open values filled in from the row before."""
     key, version, *values = row
-    if table.row(key) < 0:
-        table.put(key, version, row[2:])
-        return
-    before = table.values(key)
-    for place, value in enumerate(values):
-        if value == CARRIED:
-            values[place] = before[place]
-    for name in counted:
-        place = table.place(name)
-        values[place] += before[place]
-    table.put(key, version, tuple(values))
+    current = table.row(key)
+    if current >= 0:
+        before = table.row_values(current)
+        if CARRIED in values:
+            values = [
+                kept if value == CARRIED else value
+                for value, kept in zip(values, before, strict=True)
+            ]
+        for name in counted:
+            place = table.place(name)
+            values[place] += before[place]
+    table.put(key, version, values)
 
 
 class BufferedWriters(Writers):

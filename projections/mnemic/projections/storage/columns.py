@@ -18,7 +18,7 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -136,7 +136,7 @@ class VersionedTable:
         """Return the current row of *key*, or -1."""
         return self._head_cells[key] if key < self._keys else -1
 
-    def put(self, key: int, version: int, values: tuple[int, ...]) -> None:
+    def put(self, key: int, version: int, values: Sequence[int]) -> None:
         """Make *values*, one per column, the current row of *key* from *version* on.
 
         Raises:
@@ -187,7 +187,7 @@ class VersionedTable:
             kept[self._place[name]] = value
         for name, value in more.items():
             kept[self._place[name]] += value
-        self.put(key, version, tuple(kept))
+        self.put(key, version, kept)
 
     def add(self, key: int, version: int, more: tuple[int, ...]) -> None:
         """Append a copy of the current row of *key* with *more* added to its values."""

@@ -32,6 +32,8 @@ class Endings:
         """The rows that were closed after that version, in the order of closing."""
         self._versions: Rows = np.zeros(RECENT_MAX, dtype=np.int32)
         """When each of them was closed."""
+        self._cells = self._rows.data, self._versions.data
+        """The same, through memoryviews, which are written in less time."""
         self._count = 0
         """How many there are."""
         self._early: tuple[Rows, Rows] | None = None
@@ -46,7 +48,8 @@ class Endings:
         count = self._count
         if count == RECENT_MAX:
             return Endings(version)
-        self._rows[count], self._versions[count] = row, version
+        rows, versions = self._cells
+        rows[count], versions[count] = row, version
         self._count = count + 1  # at last, so that no reader sees one half-written
         return self
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.errors import SpaceErased
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.late import late_property
 from mnemic.kernel.model.blocks import (
     ACTIVE,
     ARCHIVED,
@@ -34,12 +35,6 @@ from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.storage.versioned_maps import VersionedMap
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
 from mnemic.projections.view.point import Point, Products
-
-if TYPE_CHECKING:
-    # Protocols ask for properties, and to a type checker a cached one is none.
-    cached_property = property
-else:
-    from functools import cached_property
 
 Ints = NDArray[np.int64]
 
@@ -78,27 +73,27 @@ class BlockView:
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
-    @cached_property
+    @late_property
     def life(self) -> TableView:
         """The blocks."""
         return self._snapshot.life
 
-    @cached_property
+    @late_property
     def strength(self) -> TableView:
         """When blocks were reinforced, and how they decay."""
         return self._snapshot.strength
 
-    @cached_property
+    @late_property
     def evidence(self) -> TableView:
         """Outcomes by block."""
         return self._snapshot.evidence
 
-    @cached_property
+    @late_property
     def uses(self) -> TableView:
         """Retrievals by block."""
         return self._snapshot.uses
 
-    @cached_property
+    @late_property
     def edge_rows(self) -> TableView:
         """Edges by pair."""
         return self._snapshot.edge_rows
@@ -291,27 +286,30 @@ class BlockView:
     def facts(self, number: int) -> BlockFacts:
         """Return the facts about a block that decisions use."""
         catalogue, prior = self.state.catalogue, self.policy.prior
-        life, strength = self.life.values(number), self.strength.values(number)
-        evidence, uses = self.evidence.values(number), self.uses.values(number)
-        status, expires, said = life["status"], life["expires_us"], life["created_us"]
+        life = self.life.values(number)
+        status, _, _, _, tags, _, category, source, zone, *_ = life
+        *_, confidence, said_us, expires_us, period, tier_rate = life
+        reinforced_us, _, rate = self.strength.values(number)
+        alpha, beta = self.evidence.values(number)
+        (retrievals,) = self.uses.values(number)
         return BlockFacts(
             number=number,
             id=catalogue.ids[number],
             status=self._in_quarantine(number, status),
-            category=catalogue.categories.words[life["category"]],
-            tags=catalogue.tag_sets[life["tags"]],
-            source=catalogue.sources.words[life["source"]],
-            zone=catalogue.zones.words[life["zone"]],
-            confidence=life["confidence"],
-            tier_rate=life["tier_rate"],
-            rate=strength["rate"],
-            reinforced_us=strength["reinforced_us"],
-            alpha=prior + evidence["alpha"],
-            beta=prior + evidence["beta"],
-            retrievals=uses["retrievals"],
-            expires_us=None if expires == UNKNOWN else expires,
-            said_us=None if said == UNKNOWN else said,
-            period=catalogue.periods.known[life["period"]],
+            category=catalogue.categories.words[category],
+            tags=catalogue.tag_sets[tags],
+            source=catalogue.sources.words[source],
+            zone=catalogue.zones.words[zone],
+            confidence=confidence,
+            tier_rate=tier_rate,
+            rate=rate,
+            reinforced_us=reinforced_us,
+            alpha=prior + alpha,
+            beta=prior + beta,
+            retrievals=retrievals,
+            expires_us=None if expires_us == UNKNOWN else expires_us,
+            said_us=None if said_us == UNKNOWN else said_us,
+            period=catalogue.periods.known[period],
         )
 
     def keyed(self, key: str) -> list[int]:
@@ -334,7 +332,7 @@ class BlockView:
         """How many blocks were learned by now, archived ones included."""
         return self._learned_count
 
-    @cached_property
+    @late_property
     def _learned_count(self) -> int:
         return int(np.count_nonzero(self.life.rows[: self.block_count] >= 0))
 

@@ -40,20 +40,20 @@ def linked_among(at: BlockView, numbers: Sequence[int]) -> set[tuple[int, int]]:
 
 
 def _edge(at: BlockView, pair: int) -> EdgeFacts | None:
-    if not at.edge_rows.has(pair):
+    row = at.edge_rows.row(pair)
+    if row < 0:
         return None
-    graph, row = at.state.graph, at.edge_rows
-    source = row.get("source", pair)
+    graph = at.state.graph
+    source, relation, origin, weight, anchor_us, count, _ = graph.rows.row_values(row)
     low, high = graph.ends(pair)
-    anchor = row.get("anchor_us", pair)
     return EdgeFacts(
         source,
         high if source == low else low,
-        graph.relations.words[row.get("relation", pair)],
-        graph.origins.words[row.get("origin", pair)],
-        row.get("weight", pair),
-        None if anchor == NO_ANCHOR else anchor,
-        row.get("count", pair),
+        graph.relations.words[relation],
+        graph.origins.words[origin],
+        weight,
+        None if anchor_us == NO_ANCHOR else anchor_us,
+        count,
     )
 
 

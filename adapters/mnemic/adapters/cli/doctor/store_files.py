@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import lock_descriptor, unlock_descriptor
-
 from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.stores.logs.write_lock import lock_file
+from mnemic.adapters.system import descriptor_locks
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.results import plural
 
@@ -142,9 +141,9 @@ def _is_taken(lock: Path) -> bool:
     except OSError:
         return False  # it may not be opened, which the permissions check reports
     try:
-        if not lock_descriptor(descriptor, blocking=False):
+        if not descriptor_locks.take(descriptor):
             return True
-        unlock_descriptor(descriptor)
+        descriptor_locks.give_back(descriptor)
     except OSError:
         return False  # a file system without locks
     finally:

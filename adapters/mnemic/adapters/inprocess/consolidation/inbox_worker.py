@@ -7,15 +7,12 @@ next recall begins it again, in this or in another process.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from typing import Final
 
 from mnemic.kernel.errors import MnemicError
-
-LOG = logging.getLogger("mnemic.consolidation")
 
 ROUND_US: Final = 20_000
 """Time limit of one round, which bounds how long a caller waits for the locks of a chunk."""
@@ -74,7 +71,11 @@ class InboxWorker:
                 self._stopping.wait(time.monotonic() - begun)
         except MnemicError as error:
             # The blocks stay in the inbox, and the next recall reports the error if it remains.
-            LOG.warning("the inbox is not emptied for now: %s", error)
+            import logging
+
+            logging.getLogger("mnemic.consolidation").warning(
+                "the inbox is not emptied for now: %s", error
+            )
         finally:
             with self._lock:
                 if self._thread is threading.current_thread():

@@ -18,7 +18,6 @@ Rules of this module:
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -57,8 +56,6 @@ from mnemic.projections.view import Snapshot, publish
 if TYPE_CHECKING:
     from mnemic.adapters.ann.graphs import GraphBuilder
     from mnemic.adapters.checkpoints.writer import CheckpointWriter
-
-LOG = logging.getLogger("mnemic.history")
 
 
 @runtime_checkable
@@ -601,7 +598,9 @@ class LogState:
             self.checkpoint_writer.replaced()
         if self.graphs is not None:
             self.graphs.replaced()
-        LOG.error("space %r: %s", self.log.name, error.message)
+        import logging
+
+        logging.getLogger("mnemic.history").error("space %r: %s", self.log.name, error.message)
         self.try_to_restore()
         return error
 

@@ -9,7 +9,6 @@ less fair.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, suppress
@@ -18,7 +17,7 @@ from threading import Lock
 from types import TracebackType
 
 from mnemic.adapters.stores.logs.lock_waiter import LockWaiter
-from mnemic.adapters.system import forks
+from mnemic.adapters.system import descriptor_locks, forks
 from mnemic.adapters.system.folders import made_like
 from mnemic.kernel.errors import Closed, StoreBusy, StoreFailed
 
@@ -163,10 +162,8 @@ class LockFile:
         Raises:
             StoreFailed: The file cannot be made or locked.
         """
-        import filelock  # the module: importing a name from it takes longer than the lock
-
         try:
-            return filelock.lock_descriptor(self._opened(), blocking=False)
+            return descriptor_locks.take(self._opened())
         except OSError as error:
             raise self._failed(error) from error
 
@@ -188,7 +185,7 @@ class LockFile:
             StoreFailed: The file cannot be made or locked.
         """
         try:
-            _wait_for(self._opened())
+            descriptor_locks.wait(self._opened())
         except OSError as error:
             raise self._failed(error) from error
 
@@ -205,9 +202,7 @@ class LockFile:
     def give_back(self) -> None:
         """Release the lock."""
         if self._descriptor is not None:
-            import filelock
-
-            filelock.unlock_descriptor(self._descriptor)
+            descriptor_locks.give_back(self._descriptor)
 
     def close(self) -> None:
         """Close the file."""
@@ -218,17 +213,3 @@ class LockFile:
     def busy(self) -> StoreBusy:
         """Return the error for a wait that timed out."""
         return StoreBusy(f"another writer has held {self.path} for too long", path=str(self.path))
-
-
-if sys.platform == "win32":
-
-    def _wait_for(descriptor: int) -> None:
-        from filelock import lock_descriptor
-
-        lock_descriptor(descriptor, poll_interval=STEP_S)
-
-else:
-    import fcntl
-
-    def _wait_for(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # blocks, where polling would cost much
