@@ -208,8 +208,8 @@ def reweighted(view: View, inquiry: Inquiry, known: Ranking) -> Ranking:
 def _said_once(view: View, found: Ranking) -> Ints:
     """Return the order of admission without what is said before, which goes behind the others.
 
-    A fact goes behind if a message that it quotes is before it, and a message if a fact before it
-    quotes all of it. So a fact beside its message takes no place from something else.
+    Of a fact and the messages that it quotes, the one that ranks first takes a place: the fact goes
+    behind if one of them is before it, and they go behind if it is before them.
     """
     numbers = found.numbers[found.turns[:SAID_ONCE_MAX]]
     are_facts = view.are_facts(numbers)
@@ -226,7 +226,7 @@ def _said_once(view: View, found: Ranking) -> Ints:
             said.append(place)
             continue
         before.add(number)
-        held |= view.quoted_whole_by(number) if sources else set()
+        held |= sources
     if not said:
         return found.turns
     behind = np.array(said, dtype=np.int64)

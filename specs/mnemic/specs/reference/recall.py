@@ -12,7 +12,6 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from mnemic.kernel.events import Quote
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Frame
@@ -103,29 +102,20 @@ def expected_turns(state: PlainState, asked: Asked) -> list[BlockId]:
 def _said_once(state: PlainState, turns: list[BlockId]) -> list[BlockId]:
     """Return *turns* with what is said before put behind the others.
 
-    That is a fact after a message that it quotes, and a message after a fact that quotes all of it.
+    Of a fact and the messages that it quotes, the one that comes first stays where it is.
     """
-    quotes = [
-        (fact.block_id, quote)
+    quotes = {
+        (fact.block_id, quote.message)
         for event in state.extractions.values()
         for fact in event.facts
         for quote in fact.quotes
-    ]
+    }
     first: list[BlockId] = []
     behind: list[BlockId] = []
     for block in turns:
-        quoted = any(fact == block and quote.message in first for fact, quote in quotes)
-        whole = any(
-            fact in first and quote.message == block and _is_whole(state, quote)
-            for fact, quote in quotes
-        )
-        (behind if quoted or whole else first).append(block)
+        is_said = any((block, each) in quotes or (each, block) in quotes for each in first)
+        (behind if is_said else first).append(block)
     return [*first, *behind]
-
-
-def _is_whole(state: PlainState, quote: Quote) -> bool:
-    content = state.blocks[quote.message].content
-    return content is not None and not (content[: quote.start] + content[quote.end :]).strip()
 
 
 def _with_free_alone(state: PlainState) -> PlainState:
