@@ -271,3 +271,33 @@ def test_a_repeated_addition_is_answered_as_the_first_time(
     assert again.extraction.problems == ("the extractor failed",)
     assert memory.add([said("I live in Rome.", 1)], command_id="b") == added
     assert memory.status().version == version
+
+
+def test_a_fact_and_the_message_of_which_it_quotes_a_part_take_one_place(
+    memory: SyncMemory, extractor: Scripted
+) -> None:
+    text = "I collect swords."
+    extractor.facts = [whole(text)]
+    memory.add([said(f"{text} The weather is fine today.", 1)])
+    memory.add([said("I also collect stamps.", 2)])
+    memory.consolidate()
+    short = memory.recall("who collects swords?", top_k=2, min_probability=0.0)
+    assert "I also collect stamps." in {each.content for each in short.blocks}
+    assert len(memory.recall("who collects swords?", top_k=3, min_probability=0.0).blocks) == 3
+
+
+def test_facts_do_not_make_later_messages_look_usual() -> None:
+    def promoted(facts: list[Fact]) -> float:
+        extractor = Scripted(facts=facts)
+        with SyncMemory.open(
+            ":memory:", extractor=extractor, embedder=PlaneEmbedder(), clock=ManualClock()
+        ) as memory:
+            memory.add([said("I own a red bicycle.", 1)])
+            memory.consolidate()
+            memory.add([said("I own a red boat.", 2)])
+            memory.consolidate()
+            found = memory.recall("a red boat", min_probability=0.0).blocks
+        (parts,) = [each.relevance_parts for each in found if each.content == "I own a red boat."]
+        return {part.signal: part.value for part in parts}["distinct"]
+
+    assert promoted([whole("I own a red bicycle.")]) == promoted([])

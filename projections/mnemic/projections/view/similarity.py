@@ -104,9 +104,10 @@ def typicality(
         staged = at.state.staged_vectors.get(embedder, {})
         numbers = np.array([*staged], dtype=np.int64)
         rows = np.array([*staged.values()], dtype=np.int32)
-    said = rows[~at.are_facts(numbers)]
+    found_by_now = partial(at.state.extractions.are_facts, version=at.point.version)
+    said = rows[~found_by_now(numbers)]
     before = list(index.vectors(np.sort(said)[-WINDOW:].astype(np.int64)))
-    are_facts = at.are_facts(np.array([*vectors], dtype=np.int64)).tolist()
+    are_facts = found_by_now(np.array([*vectors], dtype=np.int64)).tolist()
     if not any(are_facts):
         return typicalities(before, [*vectors.values()])
     found: list[int] = []

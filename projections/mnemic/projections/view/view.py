@@ -301,7 +301,8 @@ class View(BlockView):
         if not self.state.extractions.count(self.point.version):
             found: list[int] = lexicon.rarity[documents].tolist()
             return found
-        repeating = np.flatnonzero(self.are_facts(self.speakers()[: self.text_count]))
+        blocks = self.speakers()[: self.text_count].astype(np.int64)
+        repeating = np.flatnonzero(self.are_facts(blocks))
         texts = map(self.text, numbers)
         return [
             lexicon.rarity_without(
