@@ -58,7 +58,7 @@ def apply_each(state: State, events: Iterable[Recorded]) -> None:
     to = DirectWriters(state)
     for recorded in events:
         state.timeline.record(recorded)
-        kind = type(recorded.event)
+        kind = recorded.kind
         if kind in HANDLERS:
             HANDLERS[kind](to, ((recorded.event, recorded),))
         else:
@@ -459,6 +459,16 @@ HANDLERS: Final[dict[type, Callable[[Writers, Events[Any]], None]]] = {
     happened.FactsExtracted: _extracted,
     happened.Curated: _curated,
 }
+TRANSIENT: Final = HANDLERS.keys() - {
+    happened.SessionStarted,  # the timeline asks for their class
+    happened.SessionEnded,
+    happened.BlockErased,  # so does what reads a log
+    happened.BlocksComposed,  # kept
+    happened.CompositionLabelled,
+    happened.FactsExtracted,
+}
+"""Kinds of which nothing but attributes is read in a fold, and nothing but payloads kept: in place
+of the event, its parts and its envelope, a handler takes any objects with these attributes."""
 SETTINGS: Final[dict[type, Callable[[State, Any, Recorded], None]]] = {
     happened.SpaceOpened: _opened,
     happened.PolicyAdopted: _policy_adopted,
