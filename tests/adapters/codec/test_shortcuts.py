@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
 import orjson
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from mnemic.specs.strategies.events import recordeds
 
 CODEC = Codec(SeededEntropy("shortcuts"))
 SHORTCUTS = Shortcuts(Registry())
+FOLD_SHORTCUTS = Shortcuts(Registry(), to_fold=True)
 ODDITIES: tuple[Any, ...] = (None, True, 0, -1, 1.5, 2**63, "", "x", [], [None], ["x", "y"], {})
 
 
@@ -49,6 +51,28 @@ def test_events_of_this_release_take_the_fast_path(event: Recorded) -> None:
 def test_an_event_without_its_payloads_takes_the_fast_path(event: Recorded) -> None:
     record, _ = CODEC.encode(event)
     assert SHORTCUTS[record.topic](record, ()) == CODEC.decode_thoroughly(record)
+
+
+def as_value(found: Any, like: Any) -> Any:
+    """Return *found* as a value of the class of *like*, which has the same attributes."""
+    if isinstance(like, tuple) and isinstance(found, tuple):
+        return tuple(map(as_value, found, like)) if len(found) == len(like) else found
+    if not attrs.has(type(like)):
+        return found
+    names = [each.name for each in attrs.fields(type(like))]
+    return type(like)(
+        **{name: as_value(getattr(found, name), getattr(like, name)) for name in names}
+    )
+
+
+@given(recordeds())
+def test_a_fold_reads_the_same_attributes(event: Recorded) -> None:
+    record, rows = CODEC.encode(event)
+    assert (as_value(FOLD_SHORTCUTS[record.topic](record, rows), event)) == event
+    found, missing = CODEC.decode_noting(record, ())
+    folded, missing_folded = CODEC.decode_to_fold(record, ())
+    assert folded.kind is event.kind
+    assert (as_value(folded, found), missing_folded) == (found, missing)
 
 
 @given(recordeds(), st.data())

@@ -72,6 +72,7 @@ class Codec:
         self._sealer = Sealer(entropy)
         self._registry = Registry() if registry is None else registry
         self._shortcuts = Shortcuts(self._registry)
+        self._fold_shortcuts = Shortcuts(self._registry, to_fold=True)
         self._readings = _Readings(self._registry.kinds)
 
     def encode(self, recorded: Recorded) -> tuple[Record, tuple[PayloadRow, ...]]:
@@ -154,6 +155,21 @@ class Codec:
                             return recorded, tuple(slot for slot, _ in self.references(record))
                 return recorded, ()
         return self._decoded(record, payloads, lost)
+
+    def decode_to_fold(
+        self, record: Record, payloads: Sequence[PayloadRow]
+    ) -> tuple[Recorded, tuple[int, ...]]:
+        """Return what ``decode_noting`` returns, for a fold, in less time.
+
+        What is returned of ``TRANSIENT`` kinds is no ``Recorded`` but has its attributes.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        try:
+            return self._fold_shortcuts[record[1]](record, payloads), ()
+        except Exception:  # noqa: BLE001 - a payload is missing, or what ``decode`` says
+            return self.decode_noting(record, payloads)
 
     def decode_thoroughly(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
         """Return what ``decode`` returns and raise what it raises, without the fast path.

@@ -53,10 +53,13 @@ ENVELOPE: Mapping[str, str] = {
     "active_us": "h",
     "recorded_us": "t",
     "command_id": "c",
+    "event": "e",
     "actor": "a",
     "session_id": "s",
 }
 """The keys of a ``Recorded``'s fields in a body; see ``envelope``."""
+UNSTORED: Any = Annotated[int, msgspec.Meta(ge=1, le=0)]
+"""A number that no JSON gives."""
 
 
 class Irregular(Exception):
@@ -73,9 +76,11 @@ class Readers:
 
     Args:
         opener: Returns how payloads of a kind are decoded.
+        is_whole: Whether they refuse a record without its payloads.
     """
 
     opener: Callable[[type[Payload]], Open] = _no_payload
+    is_whole: bool = False
     _parts: dict[type, Read] = field(factory=dict, init=False)
 
     def recorded(self, cls: type) -> Read:
@@ -84,32 +89,64 @@ class Readers:
         Raises:
             TypeError: It has a field of a kind that no event had when this was written.
         """
-        names: dict[str, Any] = {"in_order": _in_order, "erased": _ERASED, "Irregular": Irregular}
-        body = msgspec.defstruct(
-            "Body",
-            [
-                ("h", INTEGER),
-                ("t", INTEGER),
-                ("c", str),
-                ("e", stored(cls)),
-                ("a", str, AGENT),
-                ("s", str, None),
-            ],
-            forbid_unknown_fields=True,
-        )
-        fields = {each: f"around.{key}" for each, key in ENVELOPE.items()}
+        names = self._of_rows()
+        names["decode"] = msgspec.json.Decoder(_body(cls)).decode
+        fields = {each: f"around.{each}" for each in ENVELOPE} | {"event": "event"}
         lines = [
             "version, _, body = record",
             "around = decode(body)",
-            "stored = around.e",
-            "beside = in_order(rows, version) if rows else erased",
+            "stored = around.event",
+            "beside = in_order(rows, version) if rows else no_rows",
             *self._lines("event", cls, names),
             "if rows and next(beside, None) is not None: raise Irregular",
-            *_built("value", Recorded, {"version": "version", **fields, "event": "event"}, names),
+            *_built("value", Recorded, {"version": "version", **fields}, names),
             "return value",
         ]
-        names["decode"] = msgspec.json.Decoder(body).decode
         return _compiled("read(record, rows)", lines, names)
+
+    def transient(self, cls: type) -> Read:
+        """Return the reader of a record of an event *cls* for a fold that keeps none of its parts.
+
+        What it returns has the attributes of a ``Recorded``, and ``event`` those of a *cls*: it is
+        what msgspec decoded, with payloads in the place of their marks.
+
+        Raises:
+            TypeError: As ``recorded``.
+        """
+        names = self._of_rows()
+        names["decode"] = msgspec.json.Decoder(_body(cls)).decode
+        lines = ["version, _, body = record", "around = decode(body)", "around.version = version"]
+        if cls is RecallRecorded:
+            names["unpack"] = unpack
+            lines += ["event, numbers = around.event, unpack(around.event.numbers)"]
+            lines += [f"event.{name} = numbers[{name!r}]" for name in PACKED]
+        opened = self._opened("around.event", cls, names)
+        if opened:
+            lines += ["beside = in_order(rows, version) if rows else no_rows", *opened]
+            lines += ["if rows and next(beside, None) is not None: raise Irregular"]
+        else:
+            lines += ["if rows: raise Irregular"]
+        return _compiled("read(record, rows)", [*lines, "return around"], names)
+
+    def _opened(self, value: str, cls: type, names: dict[str, Any]) -> list[str]:
+        """Return the lines that replace the marks in *value*, the struct of a *cls*."""
+        lines: list[str] = []
+        for each in attrs.fields(cls):
+            found = f"{value}.{each.name}"
+            if payload_kind(each.type) is not None:
+                lines.append(f"{found} = {self._expression(found, each.type, names)}")
+                continue
+            part, is_many = _part_of(each.type)
+            inner = self._opened(f"a_{part.__name__}", part, names) if attrs.has(part) else []
+            if inner:
+                members = found if is_many else f"({found},) if {found} else ()"
+                lines += [f"for a_{part.__name__} in {members}:", *(f"    {at}" for at in inner)]
+        return lines
+
+    def _of_rows(self) -> dict[str, Any]:
+        """Return what the lines need that take payload rows."""
+        no_rows = iter(()) if self.is_whole else _ERASED
+        return {"in_order": _in_order, "no_rows": no_rows, "Irregular": Irregular}
 
     def worded(self, payload: type[Payload]) -> Read:
         """Return the reader of a *payload*'s bytes; its context are its owners."""
@@ -150,8 +187,7 @@ class Readers:
             is_optional = NoneType in get_args(annotation)
             unless = f"None if {found} is None else " if is_optional else ""
             return f"{unless}{opened}({found}, next(beside))"
-        annotation, is_many = _without_none(annotation), get_origin(annotation) is tuple
-        part = get_args(annotation)[0] if is_many else annotation
+        part, is_many = _part_of(annotation)
         if not attrs.has(part):
             return found
         read = f"read_{part.__name__}"
@@ -176,11 +212,39 @@ def _built(
 # --- what is stored -----------------------------------------------------------------------------
 
 
+def _body(cls: type) -> type[msgspec.Struct]:
+    """Return the struct that the body of a record of an event *cls* is decoded into.
+
+    It has the attributes of a ``Recorded``; the version is to be set.
+
+    Raises:
+        TypeError: As ``stored``.
+    """
+    return msgspec.defstruct(
+        "Body",
+        [
+            ("active_us", INTEGER),
+            ("recorded_us", INTEGER),
+            ("command_id", str),
+            ("event", stored(cls)),
+            ("actor", str, AGENT),
+            ("session_id", str, None),
+            ("version", UNSTORED, -1),
+        ],
+        rename=ENVELOPE,
+        forbid_unknown_fields=True,
+        gc=False,
+        namespace={"kind": cls},
+    )
+
+
 _stored: dict[type, type[msgspec.Struct]] = {}
 
 
 def stored(cls: type) -> type[msgspec.Struct]:
     """Return the struct that a body of *cls*, an event or a part or a payload, is decoded into.
+
+    It has the attributes of a *cls*. Those that are packed together are to be set.
 
     Raises:
         TypeError: It has a field of a kind that no event had when this was written.
@@ -188,8 +252,10 @@ def stored(cls: type) -> type[msgspec.Struct]:
     if cls in _stored:
         return _stored[cls]
     attrs.resolve_types(cls)
-    fields: list[Any] = [("numbers", str)] if cls is RecallRecorded else []
+    fields: list[Any] = []
     aside = PACKED if cls is RecallRecorded else ("of",) if issubclass(cls, Payload) else ()
+    if cls is RecallRecorded:
+        fields = [("numbers", str), *((name, UNSTORED, None) for name in PACKED)]
     for each in attrs.fields(cls):
         if each.name not in aside:
             default = () if each.default is attrs.NOTHING else (_constant(each),)
@@ -227,6 +293,13 @@ def _without_none(annotation: Any) -> Any:
         return annotation
     (other,) = members - {NoneType}
     return other
+
+
+def _part_of(annotation: Any) -> tuple[Any, bool]:
+    """Return the type of a field that is not None, or of its members, and whether it has some."""
+    annotation = _without_none(annotation)
+    is_many = get_origin(annotation) is tuple
+    return get_args(annotation)[0] if is_many else annotation, is_many
 
 
 def _constant(each: attrs.Attribute[Any]) -> object:

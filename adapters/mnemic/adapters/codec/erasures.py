@@ -76,17 +76,17 @@ class Erasures:
         self,
         entries: Iterable[tuple[Record, Sequence[PayloadRow]]],
     ) -> Iterator[Recorded]:
-        """Decode records with their payloads, processing each.
+        """Decode records with their payloads for a fold, processing each.
 
         Raises:
             StoreTooNew, LogCorrupt: As ``Codec.decode``.
         """
-        decode = self._codec.decode_noting
+        decode = self._codec.decode_to_fold
         for record, rows in entries:
             recorded, missing = decode(record, rows)
             if rows:
                 self.present_count += len(rows)
-            if missing or type(recorded.event) in ERASING:
+            if missing or recorded.kind in ERASING:
                 self.see(record, recorded, missing)
             yield recorded
 

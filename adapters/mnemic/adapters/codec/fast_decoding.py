@@ -12,8 +12,11 @@ from functools import cache
 from mnemic.adapters.codec.compiled_readers import Irregular, Read, Readers
 from mnemic.adapters.codec.registry import Registry
 from mnemic.adapters.codec.sealing import opener
+from mnemic.projections.state.apply import TRANSIENT
 
 _recorded = cache(Readers(opener).recorded)
+_TO_FOLD = Readers(opener, is_whole=True)
+_whole, _transient = cache(_TO_FOLD.recorded), cache(_TO_FOLD.transient)
 """Generates the readers of events. Shared by all codecs, as generating takes a while."""
 
 
@@ -25,15 +28,21 @@ class Shortcuts(dict[str, Read]):
 
     Args:
         registry: The known topics. Those of older versions have no fast path.
+        to_fold: Whether they read for a fold: only records that have all their payloads, and
+            ``TRANSIENT`` kinds as objects that have the attributes of an event.
     """
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, *, to_fold: bool = False) -> None:
         super().__init__()
         self._kinds = registry.kinds
+        self._to_fold = to_fold
 
     def __missing__(self, topic: str) -> Read:
         """Return the reader of a topic at its first use."""
         kind = self._kinds[topic]
         if kind.upcasters:
             raise Irregular
-        return self.setdefault(topic, _recorded(kind.event))
+        read = _recorded
+        if self._to_fold:
+            read = _transient if kind.event in TRANSIENT else _whole
+        return self.setdefault(topic, read(kind.event))

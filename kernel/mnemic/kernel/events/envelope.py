@@ -78,3 +78,8 @@ class Recorded(Value):
     actor: str = "agent"
     session_id: SessionId | None = None
     """The session of the event; None outside of one."""
+
+    @property
+    def kind(self) -> type[Event]:
+        """The class of the event."""
+        return type(self.event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -38,21 +38,18 @@ class Outcomes:
         outcomes._noted = EventColumns.thawed(parts, _NOTED)
         return outcomes
 
-    def note_each(
-        self, blocks: Iterable[int], version: int, decision: int | None, *, signal: int, weight: int
-    ) -> None:
-        """Record an outcome.
+    def note(self, row: tuple[int, ...]) -> None:
+        """Record an outcome of one block.
 
         Args:
-            blocks: The scored blocks.
-            version: Version of the outcome.
-            decision: Version of the decision that it names; None: it names none.
-            signal: Nano-units, [0, 1].
-            weight: Nano-units.
+            row: The block, the version of the outcome, the version of the decision that it names or
+                `NO_DECISION`, signal and weight in nano-units.
         """
-        named = NO_DECISION if decision is None else decision
-        for block in blocks:
-            self._noted.append((block, version, named, signal, weight))
+        self._noted.append(row)
+
+    def note_each(self, rows: NDArray[np.int64]) -> None:
+        """Do ``note`` many times, given the columns of the rows, shape (5, rows)."""
+        self._noted.extend(rows)
 
     def columns(self, version: int) -> dict[str, NDArray[Any]]:
         """Return the rows up to *version* by column: block, version, decision, signal, weight."""

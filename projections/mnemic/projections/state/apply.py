@@ -31,6 +31,7 @@ from mnemic.kernel.numeric.retention import AGAIN, GOOD
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.blocks.catalogue import NO_TAGS, created_us
+from mnemic.projections.blocks.outcomes import NO_DECISION
 from mnemic.projections.graph.adjacency import JOINED_BITS, join
 from mnemic.projections.graph.graph import NOTE_KEPT, NearDuplicatePair, Pending, key
 from mnemic.projections.state.batch_tables import CARRIED
@@ -58,7 +59,7 @@ def apply_each(state: State, events: Iterable[Recorded]) -> None:
     to = DirectWriters(state)
     for recorded in events:
         state.timeline.record(recorded)
-        kind = type(recorded.event)
+        kind = recorded.kind
         if kind in HANDLERS:
             HANDLERS[kind](to, ((recorded.event, recorded),))
         else:
@@ -360,7 +361,7 @@ def _recalled(to: Writers, events: Events[happened.RecallRecorded]) -> None:
 def _outcome(to: Writers, events: Events[happened.OutcomeRecorded]) -> None:
     numbers, write_review = to.numbers, to.write_review
     write_evidence, write_strength = to.write_evidence, to.write_strength
-    outcomes = to.catalogue.outcomes
+    write_outcome = to.write_outcome
     penalises_below = nano(to.timeline.policy.outcome_penalises_below)
     for event, at in events:
         version, active_us, reinforced = at.version, at.active_us, event.reinforced
@@ -368,9 +369,10 @@ def _outcome(to: Writers, events: Events[happened.OutcomeRecorded]) -> None:
         rating = GOOD if reinforced else AGAIN if gain < penalises_below else None
         if weight != NANO:
             gain, loss = product(gain, weight), product(loss, weight)
-        scored = [numbers[block] for block in event.block_ids]
-        outcomes.note_each(scored, version, _named(event, at), signal=event.signal, weight=weight)
-        for number in scored:
+        decision = _named(event, at)
+        for block in event.block_ids:
+            number = numbers[block]
+            write_outcome((number, version, decision, event.signal, weight))
             if rating is not None:
                 write_review((number, version, active_us, rating))
             if gain or loss:
@@ -385,10 +387,10 @@ def _outcome(to: Writers, events: Events[happened.OutcomeRecorded]) -> None:
             write_strength((numbers[penalty.block_id], version, CARRIED, 0, penalty.rate))
 
 
-def _named(event: happened.OutcomeRecorded, at: Recorded) -> int | None:
+def _named(event: happened.OutcomeRecorded, at: Recorded) -> int:
     """Return the version of the decision that an outcome names, if it can be one."""
     decision = decision_version(event.decision_id)
-    return decision if decision is not None and decision < at.version else None
+    return decision if decision is not None and decision < at.version else NO_DECISION
 
 
 # --- compositions ---------------------------------------------------------------------------
@@ -459,6 +461,16 @@ HANDLERS: Final[dict[type, Callable[[Writers, Events[Any]], None]]] = {
     happened.FactsExtracted: _extracted,
     happened.Curated: _curated,
 }
+TRANSIENT: Final = HANDLERS.keys() - {
+    happened.SessionStarted,  # the timeline asks for their class
+    happened.SessionEnded,
+    happened.BlockErased,  # so does what reads a log
+    happened.BlocksComposed,  # kept
+    happened.CompositionLabelled,
+    happened.FactsExtracted,
+}
+"""Kinds of which nothing but attributes is read in a fold, and nothing but payloads kept: in place
+of the event, its parts and its envelope, a handler takes any objects with these attributes."""
 SETTINGS: Final[dict[type, Callable[[State, Any, Recorded], None]]] = {
     happened.SpaceOpened: _opened,
     happened.PolicyAdopted: _policy_adopted,

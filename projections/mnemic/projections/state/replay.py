@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
+from operator import attrgetter
 from typing import Final
 
 from mnemic.kernel.events import Recorded
@@ -19,6 +20,8 @@ DECODED_EVENTS: Final = 512
 """Events decoded before they are applied: few enough to stay in the processor's caches."""
 BATCHED_MIN: Final = DECODED_EVENTS
 """Minimum number of events for a batch; applying fewer one by one takes less time."""
+_KIND = attrgetter("kind")
+_EVENT = attrgetter("event")
 BATCH: Final = 16384
 """Number of events after which, at the latest, everything is written to the tables."""
 
@@ -60,28 +63,29 @@ class BatchReplay:
 
     def take(self, events: Sequence[Recorded]) -> None:
         """Apply the next events of the log."""
-        first = 0
-        for place, recorded in enumerate(events):
-            if type(recorded.event) in SETTINGS:
-                self._take(events[first:place])
-                self.settle()
-                apply(self._state, recorded)
-                first = place + 1
-        self._take(events[first:])
+        kinds, first = list(map(_KIND, events)), 0
+        if not SETTINGS.keys().isdisjoint(kinds):
+            for place, kind in enumerate(kinds):
+                if kind in SETTINGS:
+                    self._take(events[first:place], kinds[first:place])
+                    self.settle()
+                    apply(self._state, events[place])
+                    first = place + 1
+        self._take(events[first:], kinds[first:])
         if self._taken >= self._size:
             self.settle()
 
-    def _take(self, events: Sequence[Recorded]) -> None:
+    def _take(self, events: Sequence[Recorded], kinds: Sequence[type]) -> None:
         if not events:
             return
-        self._state.timeline.record_each(events)
+        self._state.timeline.record_each(events, kinds)
         to = self._writers
         if to is None:
             to = self._writers = BufferedWriters(self._state)
-        facts, first = [recorded.event for recorded in events], 0
-        for kind, run in groupby(map(type, facts)):
-            last = first + sum(1 for _ in run)
-            HANDLERS[kind](to, zip(facts[first:last], events[first:last], strict=True))
+        pairs, first = list(zip(map(_EVENT, events), events, strict=True)), 0
+        for kind, run in groupby(kinds):
+            last = first + len(list(run))
+            HANDLERS[kind](to, pairs[first:last])
             first = last
         to.gather()
         self._taken += len(events)

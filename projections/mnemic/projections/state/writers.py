@@ -31,6 +31,8 @@ from mnemic.projections.vectors.index import VectorIndex
 Row: TypeAlias = tuple[int, ...]
 _REVIEW: Final = 4
 """Numbers of a review: block, version, active time and rating."""
+_OUTCOME: Final = 5
+"""Numbers of an outcome; see ``Outcomes.note``."""
 _COUNTED: Final = {
     "strength": ("reinforcements",),
     "evidence": ("alpha", "beta"),
@@ -54,6 +56,8 @@ class Writers:
     write_evidence: Callable[[Row], None]
     write_uses: Callable[[Row], None]
     write_review: Callable[[Row], None]
+    write_outcome: Callable[[Row], None]
+    """Takes rows as ``Outcomes.note`` does."""
     write_edge: Callable[[Row], None]
     """Takes rows as ``Graph.write`` does."""
     add_vector: Callable[[int, Embedding | Erased, int], int]
@@ -76,6 +80,7 @@ class DirectWriters(Writers):
         self.catalogue, self.graph = catalogue, graph = state.catalogue, state.graph
         self.life = catalogue.life
         self.write_edge = graph.write
+        self.write_outcome = catalogue.outcomes.note
         self.add_vector = state.add_vector
 
     def write_life(self, row: Row) -> None:
@@ -122,7 +127,7 @@ class BufferedWriters(Writers):
         self._tables: dict[str, Writes] = {"life": self.life}
         for name, counted in _COUNTED.items():
             self._tables[name] = Writes(getattr(catalogue, name), counted=counted)
-        self._reviews = Flat(_REVIEW)
+        self._reviews, self._outcomes = Flat(_REVIEW), Flat(_OUTCOME)
         self.catalogue = catalogue.over(**self._tables)
         self.graph = edges = Edges(state.graph)
         self._edges = edges
@@ -131,6 +136,7 @@ class BufferedWriters(Writers):
         self.write_evidence = self._tables["evidence"].flat.extend
         self.write_uses = self._tables["uses"].flat.extend
         self.write_review = self._reviews.extend
+        self.write_outcome = self._outcomes.extend
         self.write_edge = edges.flat.extend
         embedder = state.timeline.embedder
         self._vectors = None if embedder is None else Vectors(state, embedder)
@@ -146,6 +152,7 @@ class BufferedWriters(Writers):
             table.flat.gather()
         self._edges.flat.gather()
         self._reviews.gather()
+        self._outcomes.gather()
 
     def settle(self) -> None:
         """Write everything to the state, once."""
@@ -153,6 +160,8 @@ class BufferedWriters(Writers):
             table.settle()
         if self._reviews.rows:
             self._state.catalogue.reviews.note_each(self._reviews.columns())
+        if self._outcomes.rows:
+            self._state.catalogue.outcomes.note_each(self._outcomes.columns())
         self._edges.settle()
         if self._vectors is not None:
             self._vectors.settle()

@@ -49,7 +49,6 @@ _MOMENT: Mapping[str, type[np.generic]] = {
     "session": np.int32,
     "actor": np.int32,
 }
-_EVENT = attrgetter("event")
 _ENVELOPE = attrgetter("active_us", "recorded_us", "session_id", "actor", "command_id")
 _OF_SESSIONS = frozenset((SessionStarted, SessionEnded))
 
@@ -211,7 +210,7 @@ class Timeline:
         clock.active_us = active_us
         if session is not None:
             clock.credit(session, recorded_us, gap_us=self.policy.gap_us)
-        kind = type(recorded.event)
+        kind = recorded.kind
         number = self._kind_numbers.get(kind)
         if number is None:
             number = self._kind_numbers[kind] = self.kinds.number(kind.__name__)
@@ -222,13 +221,13 @@ class Timeline:
         if kind in _OF_SESSIONS:
             self._note_session(recorded)
 
-    def record_each(self, events: Sequence[Recorded]) -> None:
+    def record_each(self, events: Sequence[Recorded], kinds: Sequence[type]) -> None:
         """Add the envelopes of the next events, and the sessions they start or end.
 
         Args:
             events: At least one, and none that adopts a policy.
+            kinds: The class of each.
         """
-        kinds = list(map(type, map(_EVENT, events)))
         envelopes = zip(*map(_ENVELOPE, events), strict=True)
         active_us, recorded_us, sessions, actors, command_ids = envelopes
         first = 0
