@@ -234,10 +234,6 @@ class View(BlockView):
         """Return who said the fact that revised a block, and which extractor found it."""
         return extracted.retired_by(self, old, new)
 
-    def are_facts(self, numbers: Ints) -> NDArray[np.bool_]:
-        """Return which of *numbers* an extractor has found as facts by now."""
-        return self.state.extractions.are_facts(numbers, self.point.version)
-
     def sources_of(self, number: int) -> set[int]:
         """Return the messages that a block rests on as a fact, erased ones included."""
         return extracted.sources_of(self, number)

@@ -57,6 +57,8 @@ class PlainScored:
     guaranteed: bool
     share: int
     """Share of an answer that its zone may take. Nano-units."""
+    apart: bool
+    """Whether it is ranked as if all were such blocks: none of a limited zone, no fact."""
     strength: int
     """Decides between equal scores; 0 if the recipe does not use it or there is no question."""
 
@@ -69,30 +71,31 @@ class PlainScored:
 def expected_ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
     """Return every block that is scored, best first, ties by strength and id.
 
-    Blocks that may take every place of an answer are ranked as if there were no others.
+    Blocks that may take every place of an answer, and are not facts found in messages, are ranked
+    as if there were no others.
     """
     everything = _ranking(state, asked)
-    alone = _with_free_alone(state)
+    alone = _alone(state)
     if not alone.with_status("active"):
         return everything
-    limited = [row for row in everything if row.share < NANO]
-    return sorted([*_ranking(alone, asked), *limited], key=lambda row: row.order)
+    others = [row for row in everything if not row.apart]
+    return sorted([*_ranking(alone, asked), *others], key=lambda row: row.order)
 
 
 def expected_turns(state: PlainState, asked: Asked) -> list[BlockId]:
     """Return the blocks in the order in which they are selected: guaranteed ones first.
 
-    The other blocks have the order of a ranking of all. In the places of blocks that may take every
-    place, these follow in the order of their own separate ranking.
+    The other blocks have the order of a ranking of all. In the places of blocks that are ranked
+    apart, these follow in the order of their own ranking.
     """
     ranking = expected_ranking(state, asked)
     first = [row.block for row in ranking if row.guaranteed]
-    free = [row.block for row in ranking if row.share == NANO and not row.guaranteed]
+    free = [row.block for row in ranking if row.apart and not row.guaranteed]
     turns: list[BlockId] = []
     for row in _ranking(state, asked):
         if row.guaranteed:
             continue
-        if row.share < NANO:
+        if not row.apart:
             turns.append(row.block)
         elif free:
             turns.append(free.pop(0))
@@ -118,13 +121,18 @@ def _said_once(state: PlainState, turns: list[BlockId]) -> list[BlockId]:
     return [*first, *behind]
 
 
-def _with_free_alone(state: PlainState) -> PlainState:
-    """Return the state as if only blocks that may take every place were active."""
+def _alone(state: PlainState) -> PlainState:
+    """Return the state as if only blocks that are ranked apart were active."""
     alone = state.copy()
     for block in state.with_status("active"):
-        if state.policy.places(state.blocks[block].zone) < NANO:
+        if not _is_apart(state, block):
             alone.blocks[block].base = "archived"
     return alone
+
+
+def _is_apart(state: PlainState, block: BlockId) -> bool:
+    facts = {fact.block_id for event in state.extractions.values() for fact in event.facts}
+    return state.policy.places(state.blocks[block].zone) == NANO and block not in facts
 
 
 def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
@@ -155,6 +163,7 @@ def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
             via=via.get(block),
             guaranteed=block in guaranteed,
             share=state.policy.places(state.blocks[block].zone),
+            apart=_is_apart(state, block),
             strength=strengths.get(block, 0),
         )
         for block in scored
