@@ -74,7 +74,8 @@ def shown(view: View, number: int) -> Shown:
 
 
 def _shown(view: View, number: int) -> Shown:
-    row, catalogue = view.life.values(number), view.state.catalogue
+    catalogue = view.state.catalogue
+    row = dict(zip(catalogue.life.names, view.life.values(number), strict=True))
     text, created = catalogue.texts[row["text"]], row["created_us"]
     words = text if isinstance(text, BlockText) else None
     return Shown(
