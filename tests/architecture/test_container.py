@@ -10,6 +10,7 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
@@ -34,10 +35,23 @@ def instructions(name: str) -> list[str]:
 def services() -> dict[str, Any]:
     composed: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
     services: dict[str, Any] = composed["services"]
-    assert {
-        volume.partition(":")[0] for each in services.values() for volume in each["volumes"]
-    } == (composed["volumes"].keys())
+    assert volumes_of(services) == composed["volumes"].keys()
     return services
+
+
+@pytest.fixture(scope="module")
+def cluster() -> dict[str, Any]:
+    path = ROOT / "docs" / "how-to" / "compose-cluster.yaml"
+    composed: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert volumes_of(composed["services"]) == composed["volumes"].keys()
+    return composed
+
+
+def volumes_of(services: dict[str, Any]) -> set[str]:
+    """Return the names of the volumes that services use."""
+    return {
+        volume.partition(":")[0] for each in services.values() for volume in each.get("volumes", ())
+    }
 
 
 def test_the_interpreter_is_one_that_is_supported() -> None:
@@ -105,3 +119,45 @@ def test_the_composed_server_waits_for_its_database(services: dict[str, Any]) ->
 def test_the_composed_server_is_reachable_from_this_machine_alone(services: dict[str, Any]) -> None:
     assert services["mnemic"]["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
     assert "ports" not in services["database"]
+
+
+def test_the_hosts_of_the_composed_cluster_are_ones_that_the_command_line_parses(
+    cluster: dict[str, Any],
+) -> None:
+    servers = {"server1", "server2", "server3"}
+    hosts = {name: it for name, it in cluster["services"].items() if it["image"] == "mnemic"}
+    assert len(hosts) == 3
+    for name, host in hosts.items():
+        _, bound, _ = app.parse_args(host["command"])
+        assert bound.arguments["cluster"] == f"http://{name}:{PORT}"
+        assert bound.arguments["token_file"] == Path("/data/tokens")
+        assert host["volumes"] == ["tokens:/data"]  # the same tokens for all hosts
+        assert host["depends_on"].keys() == servers
+        addresses = (host["environment"]["MNEMIC_DB"], bound.arguments["read_from"])
+        for address, role in zip(addresses, ("read-write", "prefer-standby"), strict=True):
+            assert is_server(address_of(address))
+            options = parse_qs(urlsplit(address).query)
+            assert set(options["host"][0].split(",")) == servers
+            assert options["target_session_attrs"] == [role]
+
+
+def test_the_parts_of_the_composed_cluster_name_each_other(cluster: dict[str, Any]) -> None:
+    services, configs = cluster["services"], cluster["configs"]
+    balancer = configs["balancer"]["content"]
+    lines = re.findall(r"^ +server (\w+) (\S+)$", balancer, re.MULTILINE)
+    assert dict(lines) == {name: f"{name}:{PORT}" for name in ("one", "two", "three")}
+    assert f"bind :{PORT}" in balancer
+    assert services["balancer"]["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
+    assert not any("ports" in it for name, it in services.items() if name != "balancer")
+    patroni = yaml.safe_load(configs["patroni"]["content"])
+    assert patroni["bootstrap"]["dcs"]["synchronous_mode"] == "quorum"
+    assert patroni["etcd3"]["hosts"].partition(":")[0] in services
+    for name in ("server1", "server2", "server3"):
+        own = services[name]["environment"]
+        assert own["PATRONI_NAME"] == name
+        assert own["PATRONI_POSTGRESQL_CONNECT_ADDRESS"] == f"{name}:5432"
+        assert patroni["postgresql"]["data_dir"].startswith(
+            services[name]["volumes"][0].partition(":")[2]
+        )
+    used = {each["source"] for it in services.values() for each in it.get("configs", ())}
+    assert used == configs.keys()

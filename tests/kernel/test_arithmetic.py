@@ -122,6 +122,31 @@ def test_nano_of_an_array_is_nano_of_each(numbers: list[float]) -> None:
     assert arithmetic.nano_each(x).tolist() == [arithmetic.nano(n) for n in numbers]
 
 
+HALVES = st.integers(0, NANO - 1).map(lambda nano: (nano + 0.5) / NANO)
+"""Numbers as near to the middle between two nano-units as a float can be."""
+
+
+@given(st.lists(st.floats(-800.0, 0.0) | HALVES.filter(bool).map(math.log)))
+def test_the_nano_units_of_a_decay_are_those_of_its_exponential(exponents: list[float]) -> None:
+    x = np.array(exponents, dtype=np.float64)
+    expected = arithmetic.nano_each(arithmetic.exp_each(x)).tolist()
+    assert arithmetic.decay_nano_each(x).tolist() == expected
+
+
+@given(st.lists(st.floats(-60.0, 60.0) | HALVES.map(lambda share: math.log(share / (1.0 - share)))))
+def test_the_nano_units_of_a_logistic_curve_are_those_of_its_exponential(
+    exponents: list[float],
+) -> None:
+    x = np.array(exponents, dtype=np.float64)
+    curve = 1.0 / (1.0 + arithmetic.exp_each(np.clip(-x, -50.0, 50.0)))
+    assert arithmetic.logistic_nano_each(x).tolist() == arithmetic.nano_each(curve).tolist()
+
+
+def test_nan_has_no_decay() -> None:
+    with pytest.raises(ValueError, match="nan"):
+        arithmetic.decay_nano_each(np.array([0.0, math.nan]))
+
+
 def test_nano_rounds_a_half_to_the_even_neighbour() -> None:
     # 5**9 / 2**10 nano-units and its odd multiples end in exactly one half.
     odd = [1, 3, -1, -3]

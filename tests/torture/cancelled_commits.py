@@ -21,7 +21,7 @@ from tests.adapters.stores.postgres.repeating_writers import (
     lost,
     writing,
 )
-from tests.adapters.stores.postgres.server_pair import ServerPair, server_pair
+from tests.adapters.stores.postgres.server_group import ServerGroup, server_group
 from tests.torture.figures import Effort, Figures
 
 FAILOVERS = 25
@@ -58,7 +58,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
 def failed_over(seed: int, counts: Counter[str]) -> list[str]:
     """Run one pair of servers to its failover; return what was lost or doubled."""
     chance = random.Random(seed)
-    with server_pair(synchronous=True) as pair:
+    with server_group(synchronous=True) as pair:
         with ExitStack() as end:
             address = f"{pair.address}&answer_timeout={ANSWER_S}"
             memories = [end.enter_context(SyncMemory.open(address)) for _ in range(MEMORIES)]
@@ -85,7 +85,7 @@ def failed_over(seed: int, counts: Counter[str]) -> list[str]:
 
 
 def survived(
-    pair: ServerPair, writers: Sequence[RepeatingWriter], counts: Counter[str]
+    pair: ServerGroup, writers: Sequence[RepeatingWriter], counts: Counter[str]
 ) -> list[str]:
     """Return what the server that took over has lost of the commands of *writers*, or doubled."""
     with SyncMemory.open(pair.standby) as memory:
@@ -102,7 +102,7 @@ def survived(
 
 
 @contextmanager
-def ending_waits(pair: ServerPair, chance: random.Random, counts: Counter[str]) -> Generator[None]:
+def ending_waits(pair: ServerGroup, chance: random.Random, counts: Counter[str]) -> Generator[None]:
     """End waits of commits on the primary, one after the other, for a ``with`` block."""
     is_over = threading.Event()
 

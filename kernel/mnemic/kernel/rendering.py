@@ -183,6 +183,8 @@ def escaped(text: str) -> str:
     >>> print(escaped("a[0] is" + chr(10) + "<b>bold</b>, x < y"))
     a\[0] is\n\<b>bold\</b>, x < y
     """
+    if text.isascii() and text.isprintable() and not any(map(text.__contains__, r"[\<")):
+        return text  # nothing hidden, and nothing of the grammar
     return _SPECIAL.sub(_escape, text)
 
 

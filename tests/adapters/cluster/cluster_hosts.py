@@ -11,14 +11,18 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import httpx
 from attrs import define
 
 from mnemic.adapters.access import Keyring
+from tests.adapters.cluster.links import HostLinks
 
 PATIENCE_S = 30.0
 LEASE_S = 2.0
+Linking: TypeAlias = Callable[[int], HostLinks]
+"""Returns the links of a host that listens at a port."""
 
 
 @define(kw_only=True, eq=False)
@@ -30,13 +34,16 @@ class HostProcess:
     """The token of the client."""
     command: list[str]
     client: httpx.Client
+    """Reaches it over no link."""
+    links: HostLinks | None = None
+    """None: everything reaches it, and it reaches the database, without links."""
     process: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
         """Begin it, without a wait until it serves."""
-        self.process = subprocess.Popen(
-            self.command, stdout=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        )
+        links = {} if self.links is None else self.links.environment
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **links}
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, env=environment)
 
     def kill(self) -> None:
         """Kill it, and wait until it is gone."""
@@ -76,13 +83,20 @@ class HostProcess:
 
 @contextmanager
 def hosts(
-    folder: Path, address: str, count: int, *options: str, lease_s: float = LEASE_S
+    folder: Path,
+    address: str,
+    count: int,
+    *options: str,
+    lease_s: float = LEASE_S,
+    linking: Linking | None = None,
 ) -> Generator[list[HostProcess]]:
     """Run *count* hosts for a ``with`` block, and wait until all of them serve."""
     _, secret = Keyring.open(folder / "tokens").create("all", {"*": "admin"})
     with ExitStack() as stack:
         made = [
-            stack.enter_context(_host(folder, address, secret, *options, lease_s=lease_s))
+            stack.enter_context(
+                _host(folder, address, secret, *options, lease_s=lease_s, linking=linking)
+            )
             for _ in range(count)
         ]
         for each in made:
@@ -92,18 +106,24 @@ def hosts(
 
 @contextmanager
 def _host(
-    folder: Path, address: str, secret: str, *options: str, lease_s: float
+    folder: Path,
+    address: str,
+    secret: str,
+    *options: str,
+    lease_s: float,
+    linking: Linking | None,
 ) -> Generator[HostProcess]:
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
+    links = None if linking is None else linking(port)
     command = [
         str(Path(sys.executable).with_name("mnemic")), "--db", address, "serve",
         "--port", str(port), "--token-file", str(folder / "tokens"), "--quiet",
-        "--cluster", url, "--lease", str(lease_s), *options,
+        "--cluster", url if links is None else links.hosts.url, "--lease", str(lease_s), *options,
     ]  # fmt: skip
     headers = {"authorization": f"Bearer {secret}"}
     with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_S) as client:
-        host = HostProcess(url=url, secret=secret, command=command, client=client)
+        host = HostProcess(url=url, secret=secret, command=command, client=client, links=links)
         try:
             host.begin()
             yield host

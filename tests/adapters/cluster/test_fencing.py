@@ -54,6 +54,7 @@ class Host:
     def freeze(self) -> None:
         """Renew the lease no more, as a process that is stopped; what it remembers stays."""
         self.part._stopping.set()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        self.part._is_wanted.set()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         self.part._renewing.join()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         self.part._until_s = float("inf")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 

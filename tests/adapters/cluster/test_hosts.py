@@ -10,6 +10,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import orjson
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from mnemic.adapters.client import SyncMemory
 from mnemic.kernel.errors import Unauthenticated
 from tests.adapters.cluster.cluster_hosts import LEASE_S, HostProcess, hosts, until
+from tests.adapters.mcp.servers import visiting
 from tests.adapters.stores.postgres import server as servers
 
 pytestmark = pytest.mark.extended
@@ -71,6 +73,52 @@ def test_a_write_to_any_host_is_done_by_the_leader(pair: tuple[HostProcess, Host
     assert answer.json() == again.json()
     assert answer.headers["mnemic-version"] == answer.headers["etag"].strip('"').partition(".")[0]
     assert "Ines leads it." in texts(two, **{"Mnemic-Min-Version": str(answer.json()["version"])})
+
+
+def test_agents_at_any_host_are_answered_by_the_leader(
+    pair: tuple[HostProcess, HostProcess],
+) -> None:
+    async def conversation() -> None:
+        for number, host in enumerate(pair):
+            async with visiting(f"{host.url}/mcp/default", host.secret) as agent:
+                said = f"Agents asked host {number}."
+                learned = await agent.call_tool("mnemic_learn", {"content": said})
+                assert learned.structured_content is not None
+                block = await agent.read_resource(
+                    f"mnemic://blocks/{learned.structured_content['block_id']}"
+                )
+                assert said in str(block.contents[0])
+                assert len((await agent.list_tools()).tools) > 1
+                refused = await agent.call_tool("mnemic_learn", {"content": ""})
+                assert refused.is_error
+        assert {"Agents asked host 0.", "Agents asked host 1."} <= texts(pair[0])
+
+    anyio.run(conversation)
+
+
+def test_an_agent_is_told_that_the_leader_has_stopped(
+    pair: tuple[HostProcess, HostProcess], address: str
+) -> None:
+    call = {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "tools/call",
+        "params": {"name": "mnemic_learn", "arguments": {"content": "Said to an agent."}},
+    }
+    accept = {"accept": "application/json, text/event-stream"}
+    learn(pair[0], "There is a leader.")
+    (space,) = (
+        each for each in command(address, "cluster")["spaces"] if each["space"] == "default"
+    )
+    leader, other = sorted(pair, key=lambda host: not space["leader"].startswith(host.url))
+    leader.freeze()
+    try:
+        answer = other.client.post("/mcp/default", json=call, headers=accept)
+    finally:
+        leader.thaw()
+    assert (answer.status_code, answer.json()["id"]) == (503, 7)
+    assert answer.json()["error"]["data"]["code"] == "overdue"
+    assert int(answer.headers["retry-after"]) >= 1
 
 
 def test_an_error_of_the_leader_reaches_the_client(pair: tuple[HostProcess, HostProcess]) -> None:

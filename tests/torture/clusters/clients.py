@@ -114,7 +114,7 @@ def clients(
     made: Sequence[HostProcess], spaces: Sequence[str], *, count: int, seed: int
 ) -> Generator[list[Client]]:
     """Run *count* clients for a ``with`` block, then let each finish what it began."""
-    urls = [each.url for each in made]
+    urls = [each.url if each.links is None else each.links.clients.url for each in made]
     members = [
         Client(
             name=f"c{number}",

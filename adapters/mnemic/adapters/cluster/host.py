@@ -2,6 +2,10 @@
 
 What is remembered here saves asking the database. Nothing that is written depends on it being
 right: appends are fenced by epoch, see ``stores.postgres.leadership``.
+
+One thread renews the lease. A host whose lease has ended leads nothing, so requests wait for that
+thread, for a lease at most. If it cannot reach the database, statements that wait for an answer are
+given up, and requests are refused at once until it can.
 """
 
 from __future__ import annotations
@@ -9,7 +13,9 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import closing
-from threading import Event, Lock, Thread
+from threading import Condition, Event, Lock, Thread
+
+from attrs import evolve
 
 from mnemic.adapters.cluster.settings import RENEWALS, ClusterSettings
 from mnemic.adapters.stores.addresses import parsed
@@ -18,7 +24,7 @@ from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.faults import named
 from mnemic.adapters.stores.postgres.leadership import Leadership
 from mnemic.adapters.stores.postgres.store import PostgresStore
-from mnemic.kernel.errors import FieldRefused, MnemicError, SpaceNotFound
+from mnemic.kernel.errors import FieldRefused, MnemicError, SpaceNotFound, StoreFailed
 from mnemic.kernel.ports import Store
 
 LOG = logging.getLogger("mnemic.cluster")
@@ -39,7 +45,13 @@ class ClusterHost:
         self.settings = settings
         self.address = store.address
         self._store = store
-        self._datastore = Datastore(store.address)  # a lease waits for no append
+        # A lease waits for no append, and after an answer that took longer it would have ended.
+        answer_s = min(store.address.answer_timeout_s, settings.lease_s)
+        self._datastore = Datastore(
+            evolve(store.address, answer_timeout_s=answer_s),
+            reconnect_s=settings.lease_s,
+            lock_timeout_s=answer_s,
+        )
         self._leadership = Leadership(self._datastore)
         self._epochs: dict[str, int] = {}
         self.takeovers = 0
@@ -47,11 +59,19 @@ class ClusterHost:
         self._until_s = float("-inf")
         """Until when the lease lasts, by this machine's monotonic clock."""
         self._changing = Lock()
+        self._tried = Condition()
+        """Notified when the lease was renewed, or could not be."""
+        self._is_cut_off = False
+        """Whether the lease has ended, and could not be renewed."""
+        self._is_given_up = False
+        """Whether what waited for the database then was ended; see ``Datastore.give_up``."""
+        self._is_wanted = Event()
+        """Set to have the lease renewed now."""
         self._stopping = Event()
         self._renewing = Thread(target=self._keep, name="mnemic-lease", daemon=True)
         try:
             with named(self.address):
-                self._leadership.enable()
+                store.leadership.enable()
             self._renew()
         except BaseException:
             self._datastore.close()
@@ -100,8 +120,7 @@ class ClusterHost:
             MovedAway: It is in another database now.
             StoreFailed, StoreBusy: The database does not answer.
         """
-        if self.lease_left_s == 0:
-            self._renew()
+        self.check_connected()
         with named(self.address):
             began = self._leadership.take(space, self.settings.id)
             leader = self._leadership.leader(space)
@@ -115,6 +134,28 @@ class ClusterHost:
             else:
                 self._epochs.pop(space, None)
         return leader
+
+    def check_connected(self) -> None:
+        """Refuse what cannot be done while the lease has ended and cannot be renewed.
+
+        Raises:
+            StoreFailed: This host is cut off from the database, or that takes no writes.
+        """
+        if self.lease_left_s > 0:
+            return
+        with self._tried:
+            if not self._is_cut_off:
+                self._is_wanted.set()
+                if not self._tried.wait_for(
+                    lambda: self.lease_left_s > 0 or self._is_cut_off, self.settings.lease_s
+                ):
+                    self._is_cut_off = True
+            if self.lease_left_s == 0:
+                raise StoreFailed(
+                    f"the lease of this host has ended, and {self.address.shown} does not renew it",
+                    recovery="Ask another host; this one goes on when it reaches the database.",
+                    path=self.address.shown,
+                )
 
     def still_leads(self, space: str, leader: Leader) -> bool:
         """Return whether *leader* still leads *space*, and its lease has not ended.
@@ -166,6 +207,7 @@ class ClusterHost:
         if self._stopping.is_set():
             return
         self._stopping.set()
+        self._is_wanted.set()
         self._renewing.join()
         try:
             if not self.settings.is_shared:
@@ -175,11 +217,24 @@ class ClusterHost:
 
     def _keep(self) -> None:
         pause_s = self.settings.lease_s / RENEWALS
-        while not self._stopping.wait(pause_s):
-            try:
-                self._renew()
-            except MnemicError as error:
-                LOG.warning("the lease could not be renewed: %s", error)
+        while not self._stopping.is_set():
+            self._is_wanted.wait(pause_s)
+            self._is_wanted.clear()
+            if not self._stopping.is_set():
+                self._try_to_renew()
+
+    def _try_to_renew(self) -> None:
+        try:
+            self._renew()
+        except MnemicError as error:
+            LOG.warning("the lease could not be renewed: %s", error)
+        is_cut_off = self.lease_left_s == 0  # if not, it is tried again before the lease ends
+        if is_cut_off and not self._is_given_up:
+            self._store.recorder.datastore.give_up()
+        self._is_given_up = is_cut_off
+        with self._tried:
+            self._is_cut_off = is_cut_off
+            self._tried.notify_all()
 
     def _renew(self) -> None:
         began_s = time.monotonic()

@@ -70,7 +70,7 @@ def pack(recall: RecallRecorded) -> str:
     rows, runners = recall.answer.rows, recall.answer.runners_up
     groups = (recall.staged, recall.linked, recall.refreshed)
     blocks = [row.block for row in rows]
-    signals = list(zip(*(row.signals for row in rows), strict=True))
+    signals = list(zip(*[row.signals for row in rows], strict=True))
     ends = list(chain.from_iterable(chain.from_iterable(groups)))
     others = sorted(set(ends).difference(blocks))
     counts = (len(rows), len(runners), len(signals), *map(len, groups), len(others))

@@ -152,12 +152,22 @@ class Spaces:
             await self.close()
 
     @property
+    def is_in_cluster(self) -> bool:
+        """Whether other hosts may lead spaces."""
+        return self._cluster_settings is not None
+
+    @property
     def open_count(self) -> int:
         """How many spaces are open, or being opened."""
         return len(self._slots)
 
     async def names(self) -> tuple[str, ...]:
-        """Return the names of all spaces, sorted."""
+        """Return the names of all spaces, sorted.
+
+        Raises:
+            StoreFailed: This host of a cluster is cut off from the database.
+        """
+        await self.check_connected()
         found = set(await to_thread.run_sync(self._open_store().spaces))
         if self.cluster is not None:
             found.update(await to_thread.run_sync(self.cluster.moved))
@@ -169,6 +179,7 @@ class Spaces:
         Raises:
             StoreFailed, StoreFull, StoreBusy: It cannot be read, or there is no space.
         """
+        await self.check_connected()
         store = self._open_store()
         await to_thread.run_sync(store.spaces)
         probe: Callable[[], None] | None = getattr(store, "probe", None)
@@ -177,6 +188,15 @@ class Spaces:
         path: Path | None = getattr(store, "path", None)
         if path is not None and not self._opening.get("read_only", False):
             await to_thread.run_sync(try_writing, path)
+
+    async def check_connected(self) -> None:
+        """Refuse what a host of a cluster cannot do while it is cut off from the database.
+
+        Raises:
+            StoreFailed: It is; see ``ClusterHost.check_connected``.
+        """
+        if self.cluster is not None and self.cluster.lease_left_s == 0:
+            await to_thread.run_sync(self.cluster.check_connected)
 
     @property
     def opened(self) -> dict[str, SyncMemory]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,13 @@ from mnemic.adapters.access import Keyring
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.application import During, application
 from mnemic.adapters.http.endpoints.dispatch import Dispatcher
+from mnemic.adapters.http.endpoints.leaders import PassedOn, answer_of_leader
 from mnemic.adapters.http.middleware.observation import AGENTS, Observer
 from mnemic.adapters.http.middleware.request_ids import RequestMiddleware
 from mnemic.adapters.http.settings import Settings
 
 if TYPE_CHECKING:
-    from mnemic.adapters.mcp.http_transport import Mounted
+    from mnemic.adapters.mcp.http_transport import Application, Message, Mounted
 
 
 def with_mcp(
@@ -42,11 +44,11 @@ def with_mcp(
         observers: Observe every request.
         around: Context managers to enter while the application lives, before everything else.
         stateless: Whether agents get no protocol session, so that each of several processes can
-            serve any of their requests.
+            serve any of their requests. In a cluster they get none.
     """
     if find_spec("mcp") is None:
         return application(spaces, keyring, settings, observers=observers, around=around)
-    agents = Agents(stateless=stateless)
+    agents = Agents(stateless=stateless or spaces.is_in_cluster)
     return application(
         spaces,
         keyring,
@@ -92,6 +94,7 @@ class Agents:
                 retry_after_s=settings.retry_after_s,
             ),
             stateless=self._stateless,
+            pass_on=partial(_passed_on, dispatcher) if dispatcher.spaces.is_in_cluster else None,
         )
         self._stopping = dispatcher.stopping
 
@@ -116,3 +119,18 @@ class Agents:
     async def _stop_with_server(self, interface: Mounted) -> None:
         await self._stopping.wait()
         interface.stop()
+
+
+async def _passed_on(dispatcher: Dispatcher, scope: Any, message: Message) -> Application | None:
+    """Return what the host that leads the space answers to a message; None: this host does."""
+    from mnemic.adapters.mcp.http_transport import path_of
+
+    settings = dispatcher.settings
+    request = PassedOn(
+        space=message.space,
+        scope=scope,
+        address=path_of(message.space),
+        body=message.body,
+        timeout_s=settings.long_timeout_s if message.is_long else settings.call_timeout_s,
+    )
+    return await answer_of_leader(dispatcher.spaces, request, dispatcher.forwarding)

@@ -18,14 +18,13 @@ WORK = frozenset(
 Header = tuple[bytes, bytes]
 
 
-def asked(body: bytes) -> Any:
-    """Return the id of a request with a method in ``WORK``; None: another or unreadable body."""
+def work_in(body: bytes) -> dict[str, Any] | None:
+    """Return a request with a method in ``WORK``; None: another or unreadable body."""
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
-    is_work = isinstance(message, dict) and message.get("method") in WORK
-    return message.get("id") if is_work else None
+    return message if isinstance(message, dict) and message.get("method") in WORK else None
 
 
 def retry_after(seconds: int) -> Header:

@@ -7,13 +7,14 @@ HTTP transport, with protocol sessions for clients from before 2026-07-28 and wi
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, unquote
 
 import anyio
+from attrs import frozen
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel import Server
@@ -32,7 +33,7 @@ from mnemic.adapters.mcp.client_sessions import (
 )
 from mnemic.adapters.mcp.server import server
 from mnemic.adapters.mcp.session_handles import Sessions
-from mnemic.adapters.mcp.tools import ToolSet
+from mnemic.adapters.mcp.tools import ToolSet, called
 from mnemic.adapters.remote import asgi_requests
 from mnemic.adapters.remote.shares import Client, Shares
 from mnemic.adapters.remote.transport_errors import Overloaded, PathUnknown, ShareExceeded
@@ -52,6 +53,21 @@ Authenticate = Callable[[Any], Caller]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
+@frozen(kw_only=True)
+class Message:
+    """A message of a client that the host which leads its space answers."""
+
+    space: str
+    body: bytes
+    is_long: bool
+    """Whether it calls a tool for long-running work."""
+
+
+PassOn = Callable[[Any, Message], Awaitable[Application | None]]
+"""Returns the response of another host to a request, by its ASGI scope; None: this host responds.
+It raises a ``MnemicError`` if there is none."""
+
+
 class Mounted:
     """The MCP interface as an ASGI application; it serves while ``running`` is entered."""
 
@@ -63,12 +79,14 @@ class Mounted:
         *,
         limits: Limits,
         read_only: bool,
+        pass_on: PassOn | None,
     ) -> None:
         self.client_sessions = client_sessions
         self._limits = limits
         self._manager = manager
         self._authenticate = authenticate
         self._read_only = read_only
+        self._pass_on = pass_on
         self._listening: set[anyio.CancelScope] = set()
         self._arriving = Shares(total=limits.calls_max + limits.waiting_max, what="requests")
         self._listening_shares = Shares(total=limits.listeners_max, what="streams")
@@ -126,14 +144,27 @@ class Mounted:
         except MnemicError as error:
             await self._refuse(error, send)
             return
+        work = http_errors.work_in(body)
         try:
-            self.client_sessions.call_limiter.check_room(scope[VISIT].client)
-        except (Overloaded, ShareExceeded) as error:
-            asked = http_errors.asked(body)
-            if asked is not None:
-                await self._refuse(error, send, asked=asked)
-                return
+            if work is not None:
+                self.client_sessions.call_limiter.check_room(scope[VISIT].client)
+                answer = await self._answer_of_leader(scope, body, work)
+                if answer is not None:
+                    await answer(scope, receive, send)
+                    return
+        except MnemicError as error:
+            await self._refuse(error, send, asked=None if work is None else work.get("id"))
+            return
         await self._manager.handle_request(scope, _again(body, receive), self._hinting(send))
+
+    async def _answer_of_leader(
+        self, scope: Any, body: bytes, work: dict[str, Any]
+    ) -> Application | None:
+        """Return the response of the host that leads the space; None: this host responds."""
+        if self._pass_on is None or work["method"] == "initialize":
+            return None
+        message = Message(space=scope[VISIT].space, body=body, is_long=_is_long(work))
+        return await self._pass_on(scope, message)
 
     async def _refuse(self, error: MnemicError, send: Any, *, asked: Any = None) -> None:
         retry_after_s = self._limits.retry_after_s
@@ -231,6 +262,7 @@ def asgi(
     origins: Iterable[str] = (),
     stateless: bool = False,
     limits: Limits | None = None,
+    pass_on: PassOn | None = None,
 ) -> Mounted:
     """Return the MCP interface to *spaces*.
 
@@ -247,6 +279,7 @@ def asgi(
         origins: Web origins whose pages may send requests, in addition to those of *hosts*.
         stateless: Whether clients from before 2026-07-28 get no protocol session.
         limits: Limits on requests and calls; None: the defaults.
+        pass_on: Has other hosts answer messages to spaces that they lead; None: there are none.
     """
     limits = limits or Limits()
     client_sessions = ClientSessions(
@@ -266,6 +299,7 @@ def asgi(
         authenticate,
         limits=limits,
         read_only=read_only,
+        pass_on=pass_on,
     )
 
 
@@ -281,6 +315,26 @@ def _security(hosts: Sequence[str] | None, origins: Iterable[str]) -> TransportS
 
 
 # --- requests -------------------------------------------------------------------------------------
+
+
+def path_of(space: str) -> str:
+    """Return the path to which a client of *space* connects."""
+    return f"{PATH}/{quote(space, safe='')}"
+
+
+def _is_long(work: Mapping[str, Any]) -> bool:
+    """Return whether a message calls a tool for long-running work."""
+    params = work.get("params")
+    if work["method"] != "tools/call" or not isinstance(params, dict):
+        return False
+    name, arguments = params.get("name"), params.get("arguments") or {}
+    if not (isinstance(name, str) and isinstance(arguments, dict)):
+        return False
+    tool = called(name, arguments)
+    try:
+        return tool is not None and tool.call(arguments).spec.long
+    except FieldRefused:  # its host says so
+        return False
 
 
 def _named(scope: Any) -> str:

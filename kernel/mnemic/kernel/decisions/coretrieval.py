@@ -56,7 +56,7 @@ def effects(
     """
     if session is None:
         return Effects()
-    numbers = sorted(number for number in returned if reading.status(number) == ACTIVE)
+    numbers = sorted([number for number in returned if reading.status(number) == ACTIVE])
     pairs = _Pairs(reading, session, at)
     pairs.take(numbers)
     evicted, spared = _evictions(reading, pairs)

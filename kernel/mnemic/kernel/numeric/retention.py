@@ -24,11 +24,10 @@ from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_HOUR,
     Floats,
     Integers,
+    decay_nano_each,
     exp,
-    exp_each,
     ln,
     ln_each,
-    nano_each,
 )
 
 AGAIN, HARD, GOOD, EASY = 1, 2, 3, 4
@@ -121,7 +120,7 @@ def retrievabilities(stability: Floats, elapsed_us: Integers) -> Integers:
         elapsed_us: Active time since the last review; a negative value counts as 0.
     """
     days = np.maximum(elapsed_us, 0).astype(np.float64) / float(MICROS_PER_FSRS_DAY)
-    return nano_each(exp_each(-_DECAY * ln_each(1.0 + (_FACTOR * days) / stability)))
+    return decay_nano_each(-_DECAY * ln_each(1.0 + (_FACTOR * days) / stability))
 
 
 # --- the steps of FSRS-6 ---------------------------------------------------------------------

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from operator import methodcaller
 from typing import Final, Literal
 
 from attrs import frozen
@@ -97,8 +98,9 @@ def aggregate(question: str) -> Aggregate | None:
     """
     text = unicodedata.normalize("NFKC", question).lower().replace("\u2019", "'")
     phrases = [PHRASES[code] for code in languages_of(text)]
-    if any(each.search(text) for each in (_UNSPACED_SUMMARY, *(each.summary for each in phrases))):
+    finds = methodcaller("search", text)
+    if any(map(finds, [_UNSPACED_SUMMARY, *[each.summary for each in phrases]])):
         return "summary"
-    if any(each.search(text) for each in (_UNSPACED_LIST, *(each.list for each in phrases))):
+    if any(map(finds, [_UNSPACED_LIST, *[each.list for each in phrases]])):
         return "list"
     return None

@@ -210,7 +210,7 @@ class RecallResult(Listing, Deferrable):
     @property
     def block_ids(self) -> tuple[BlockId, ...]:
         """Ids of the returned blocks, best first."""
-        return tuple(block.id for block in self.blocks)
+        return tuple([block.id for block in self.blocks])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and ``block_ids`` as plain values."""

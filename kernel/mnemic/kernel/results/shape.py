@@ -154,10 +154,10 @@ class Deferrable(Result):
     @classmethod
     def deferred(cls, later: Later, known: Mapping[str, Any]) -> Self:
         """Return a result with the fields *known*; *later* computes the other ones."""
-        found = cls.__new__(cls)
+        found, put = cls.__new__(cls), object.__setattr__
         for name, value in known.items():
-            object.__setattr__(found, name, value)
-        object.__setattr__(found, "_later", later)
+            put(found, name, value)
+        put(found, "_later", later)
         return found
 
     if not TYPE_CHECKING:  # a type checker would accept any attribute
@@ -179,22 +179,13 @@ class Deferrable(Result):
 
     def with_fields(self, **changes: Any) -> Self:
         """Return this result with some fields replaced; what is not computed yet stays so."""
-        names = (entry.name for entry in attrs.fields(type(self)))
-        given = ((name, _given(self, name)) for name in names if name not in changes)
-        known = {name: value for name, value in given if value is not _ABSENT}
+        known, get = {}, object.__getattribute__  # which computes nothing
+        for entry in attrs.fields(type(self)):
+            try:
+                known[entry.name] = get(self, entry.name)
+            except AttributeError:
+                continue
         return self.deferred(getattr(self, "_later", _nothing), known | changes)
-
-
-_ABSENT: Final = object()
-"""In place of a field that has no value yet."""
-
-
-def _given(result: Deferrable, name: str) -> Any:
-    """Return a field without computing it; ``_ABSENT`` if it has no value yet."""
-    try:
-        return object.__getattribute__(result, name)
-    except AttributeError:
-        return _ABSENT
 
 
 def _nothing(name: str) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.numeric.arithmetic import exp, exp_each, nano, nano_each
+from mnemic.kernel.numeric.arithmetic import LOGISTIC_MAX, exp, logistic_nano_each, nano
 from mnemic.kernel.policy import Policy
 
 Ints = NDArray[np.int64]
@@ -37,8 +37,6 @@ PARTS: Final = ("lexical", "cosine", "author", "date", "rarity", "own", "missed"
 
 YES, WEAK, NO = "yes", "weak", "no"
 
-EXPONENT_MAX: Final = 50.0
-"""Beyond it the curve is flat to the last nano-unit."""
 MICRO: Final = 10**6
 
 
@@ -67,7 +65,7 @@ def answerable(policy: Policy, greatest: int) -> int:
     """
     slope = round(policy.answerable_slope * MICRO)
     steps = (slope * greatest + MICRO // 2) // MICRO + nano(policy.answerable_bias)
-    exponent = min(EXPONENT_MAX, max(-EXPONENT_MAX, steps / -1e9))
+    exponent = min(LOGISTIC_MAX, max(-LOGISTIC_MAX, steps / -1e9))
     return nano(1.0 / (1.0 + exp(exponent)))
 
 
@@ -80,5 +78,4 @@ def verdict(policy: Policy, value: int) -> str:
 
 def logistic(steps: Ints) -> Ints:
     """Return 1 / (1 + exp(-steps)); argument and result in nano-units."""
-    exponent = np.clip(steps / -1e9, -EXPONENT_MAX, EXPONENT_MAX)
-    return nano_each(1.0 / (1.0 + exp_each(exponent)))
+    return logistic_nano_each(steps / 1e9)

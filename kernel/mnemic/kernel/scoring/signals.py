@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_DAY,
-    exp_each,
+    decay_nano_each,
     ln_each,
     nano,
     nano_each,
@@ -48,7 +48,7 @@ def age_recencies(created_us: Ints, now_us: int, policy: Policy) -> Ints:
     unknown = created_us == UNKNOWN
     age_us = np.maximum(0, now_us - np.where(unknown, now_us, created_us))
     days = age_us / MICROS_PER_DAY
-    fresh = nano_each(exp_each(-policy.recency_rate_days * days))
+    fresh = decay_nano_each(-policy.recency_rate_days * days)
     return np.where(unknown, nano(policy.recency_unknown), fresh)
 
 

@@ -25,7 +25,7 @@ from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.kernel.passages import passages
 from mnemic.projections.blocks.threads import NONE, STEPS, Threads, link, widened
-from mnemic.projections.lexical.lexicon import Lexicon
+from mnemic.projections.lexical.lexicon import MASKS_KEPT, Lexicon
 from mnemic.projections.lexical.postings import Mask
 from mnemic.projections.lexical.term_counts import Matches
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, within
@@ -62,7 +62,7 @@ class Searched:
             return documents, np.arange(len(documents))
         begins = self.first[documents]
         counts = self.first[documents + 1] - begins
-        return range_places(begins, counts), np.cumsum(counts) - counts
+        return range_places(begins, counts), counts.cumsum() - counts
 
     def best(self, matches: Matches) -> Matches:
         """Return the match of each text: that of its best passage."""
@@ -94,8 +94,8 @@ class Passages:
         """By text: how many passages there are up to its last one."""
         self._links: Rows = np.empty((0, 2 * STEPS), dtype=np.int32)
         self._extending = Lock()
-        self._mask: tuple[Mask, Searched] | None = None
-        """The last mask of texts, and what was searched under it."""
+        self._masks: tuple[tuple[Mask, Searched], ...] = ()
+        """The last masks of texts, and what was searched under each."""
 
     def frozen(self) -> ArrayBundle:
         """Return everything but the texts as arrays, after processing new ones."""
@@ -144,19 +144,20 @@ class Passages:
         lexicon = self._lexicon
         if lexicon is None:
             return Searched(lexicon=self._whole, alive=alive, links=self._threads.links)
-        known = self._mask
-        if known is None or known[0] is not alive:
-            first = np.concatenate(([0], self._ends.values))
-            texts = np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
-            searched = Searched(
-                lexicon=lexicon,
-                alive=alive[texts[: first[len(alive)]]],
-                links=self._links[: len(lexicon)],
-                first=first,
-                texts=texts,
-            )
-            known = self._mask = alive, searched
-        return known[1]
+        for known, found in self._masks:
+            if known is alive:
+                return found
+        first = np.concatenate(([0], self._ends.values))
+        texts = np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
+        searched = Searched(
+            lexicon=lexicon,
+            alive=alive[texts[: first[len(alive)]]],
+            links=self._links[: len(lexicon)],
+            first=first,
+            texts=texts,
+        )
+        self._masks = ((alive, searched), *self._masks)[:MASKS_KEPT]
+        return searched
 
     def count(self, documents: int) -> int:
         """Return how many units are searched in the first *documents* texts."""

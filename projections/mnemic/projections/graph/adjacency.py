@@ -105,11 +105,12 @@ class Incidence:
         """
         lazy, since = self._parts
         first, ends = lazy.value
-        known = (blocks + 1 < len(ends)).nonzero()[0]
-        begins = ends[blocks[known]]
-        sizes = ends[blocks[known] + 1] - begins
+        known = (blocks < len(ends) - 1).nonzero()[0]
+        some = blocks[known]
+        begins = ends[some]
+        sizes = ends[some + 1] - begins
         pairs: NDArray[np.int64] = first[range_places(begins, sizes)].astype(np.int64)
-        owners = np.repeat(known, sizes)
+        owners = known.repeat(sizes)
         if since:
             # Copies, since the writer may extend a list between two looks at it.
             found = [tuple(since.get(block, ())) for block in blocks.tolist()]

@@ -80,6 +80,8 @@ LATE_MAX: Final = 1024
 """Minimum number of queued texts for rebuilding the stock instead of extending postings."""
 LATE_SHARE: Final = 4
 """Queued texts as a share of the others (one in this many) from which the stock is rebuilt."""
+MASKS_KEPT: Final = 2
+"""Masks whose live documents stay counted. A recall takes two if some zones have a share only."""
 FEW: Final = 64
 """Up to this many texts that hold one term are not looked up among those that hold another."""
 
@@ -134,7 +136,7 @@ class Lexicon:
         """The last requested trust, and the rarities by it of the documents known then."""
         self._incidences: tuple[int, Integers, Integers] | None = None
         """Cache of ``incidences``, and the number of documents then."""
-        self._mask: tuple[Mask, int, int] | None = None
+        self._masks: tuple[tuple[Mask, int, int], ...] = ()
         """The mask of the last search, how many documents it selects, and the sum of their lengths.
         """
 
@@ -452,7 +454,7 @@ class Lexicon:
         pairs = [*dict.fromkeys(pairwise(wording))]
         held, holding = [], []
         for pair in pairs:
-            rarer, other = (self._of(term).rows[0] for term in pair)
+            rarer, other = self._of(pair[0]).rows[0], self._of(pair[1]).rows[0]
             if len(other) < len(rarer):
                 rarer, other = other, rarer
             # The texts of a few are compared as fast as they are looked up.
@@ -464,9 +466,11 @@ class Lexicon:
         if not held:
             return Matches(nothing, nothing)
         found = self._order.side_by_side(held, holding).astype(np.int64)
+        if not len(found):
+            return Matches(nothing, nothing)
         found.sort()
         starts = run_starts(found)
-        times = np.diff(starts, append=len(found))
+        times = np.concatenate((starts[1:], (len(found),))) - starts
         shares = [share(count, len(pairs)) for count in range(len(pairs) + 1)]
         return Matches(found[starts], np.array(shares, dtype=np.int64)[times])
 
@@ -503,7 +507,7 @@ class Lexicon:
             found.append(known)
         statistics = tuple(recorded) or (
             *self._under(alive),
-            *(documents.size for documents, _ in found),
+            *[documents.size for documents, _ in found],
         )
         live, total, *sizes = statistics
         return TermCounts(
@@ -524,14 +528,15 @@ class Lexicon:
     def _under(self, alive: Mask) -> tuple[int, int]:
         """Return how many documents are alive, and the sum of their lengths.
 
-        The result for the last array is cached; the array must not be written to in between.
+        The results for the last arrays are kept; an array must not be written to in between.
         """
-        known = self._mask
-        if known is None or known[0] is not alive:
-            live = int(np.count_nonzero(alive))
-            total = int(self._lengths[: alive.size][alive].sum())
-            known = self._mask = alive, live, total
-        return known[1:]
+        for known, live, total in self._masks:
+            if known is alive:
+                return live, total
+        live = int(np.count_nonzero(alive))
+        total = int(self._lengths[: alive.size][alive].sum())
+        self._masks = ((alive, live, total), *self._masks)[:MASKS_KEPT]
+        return live, total
 
     def search(self, query: str, alive: Mask) -> tuple[Integers, Integers]:
         """Return the live documents that hold a term of *query*, and how strongly each matches.

@@ -63,14 +63,15 @@ class TermOrder:
         """
         sizes = [len(each) for each in documents]
         together = np.concatenate(documents)
-        begins = self._begins.values[together]
-        lengths = self._begins.values[together + 1] - begins
+        bounds = self._begins.values
+        begins = bounds[together]
+        lengths = bounds[together + 1] - begins
         terms = self._order.values[range_places(begins, lengths)]
         ends = lengths.cumsum()
-        first, second = (
-            np.repeat([self._terms.known(pair[side]) for pair in pairs], sizes) for side in (0, 1)
-        )
-        places = (terms == np.repeat(first, lengths)).nonzero()[0]
+        known = self._terms.known
+        numbers = np.array([(known(one), known(other)) for one, other in pairs])
+        first, second = numbers.repeat(sizes, axis=0).T
+        places = (terms == first.repeat(lengths)).nonzero()[0]
         owner = ends.searchsorted(places, side="right")
         inside = places + 1 < ends[owner]
         places, owner = places[inside], owner[inside]

@@ -87,8 +87,9 @@ def doubtful(ranking: Ranking, *, floor: int, min_probability: int | None) -> Bo
         left_out = probabilities < min(floor, most)
     if not left_out.any():
         return None
-    places = {number: place for place, number in enumerate(ranking.numbers.tolist())}
-    for number, seed in ranking.via.items():
-        if number in places and seed in places:
-            left_out[places[number]] &= left_out[places[seed]]
+    if ranking.via:
+        places = {number: place for place, number in enumerate(ranking.numbers.tolist())}
+        for number, seed in ranking.via.items():
+            if number in places and seed in places:
+                left_out[places[number]] &= left_out[places[seed]]
     return left_out

@@ -60,14 +60,14 @@ class _Placed(Value):
 def answer_blocks(
     view: View,
     weighing: Weighing,
-    chosen: Iterable[tuple[AnswerRow, str, int | None]],
+    chosen: Iterable[tuple[AnswerRow, str, tuple[int, int] | None]],
 ) -> tuple[ScoredBlock, ...]:
     """Return the blocks of an answer.
 
     Args:
         view: The view that was asked. The blocks hold nothing of it, since it may move on.
         weighing: How they were scored.
-        chosen: The blocks, best first, the line of each, and the passage that it cites.
+        chosen: The blocks, best first, the line of each, and its best passage, from 0, of how many.
     """
     ids = view.state.catalogue.ids
     placed = [
@@ -76,10 +76,10 @@ def answer_blocks(
             row=row,
             shown=shown(view, row.block),
             line=line,
-            passage=passage,
+            passage=best[0] + 1 if best and best[1] > 1 else None,
             via=ids[row.via] if row.via >= 0 else None,
         )
-        for row, line, passage in chosen
+        for row, line, best in chosen
     ]
     return tuple(
         [ScoredBlock.deferred(partial(_fields, weighing, each), {"id": each.id}) for each in placed]

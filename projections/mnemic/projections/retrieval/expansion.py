@@ -42,13 +42,16 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
         return leading[:0], {}
     reached, seed = reached[leading], seed[owners[leading]]
     weight = _effective(view, pairs[leading], seed, reached)
-    strongest = np.full(columns.count, -1, dtype=np.int64)
-    np.maximum.at(strongest, reached, weight)
-    found = (strongest >= 0).nonzero()[0]
+    # One more than the weight of the strongest edge that leads to each block.
+    strongest = np.zeros(columns.count, dtype=np.int64)
+    np.maximum.at(strongest, reached, weight + 1)
+    found = (strongest > 0).nonzero()[0]
     if len(found) > count:
-        found = found[best_of(strongest[found] + 1, columns.numbers[found], ids, k=count)]
-    is_best = columns.mask(found)
-    leads = is_best[reached] & (weight == strongest[reached])
+        found = found[best_of(strongest[found], columns.numbers[found], ids, k=count)]
+        kept = np.zeros_like(strongest)
+        kept[found] = strongest[found]
+        strongest = kept
+    leads = (strongest[reached] == weight + 1).nonzero()[0]
     through: dict[int, int] = {}
     ends = columns.numbers[reached[leads]].tolist(), columns.numbers[seed[leads]].tolist()
     for number, by in zip(*ends, strict=True):

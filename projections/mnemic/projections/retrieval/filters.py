@@ -46,6 +46,8 @@ def unexpired(view: View, numbers: Ints) -> Ints:
     if numbers is not present.numbers:
         return _kept(numbers, ~_expired(view, numbers))
     # The snapshot already knows which of the active blocks expire at all.
+    if not len(present.expiring):
+        return numbers
     gone = present.expiring[_expired(view, present.expiring)]
     return np.delete(numbers, places(numbers, gone)) if len(gone) else numbers
 

@@ -74,20 +74,21 @@ def shown(view: View, number: int) -> Shown:
 
 
 def _shown(view: View, number: int) -> Shown:
-    text = view.text(number)
+    catalogue = view.state.catalogue
+    row = dict(zip(catalogue.life.names, view.life.values(number), strict=True))
+    text, created = catalogue.texts[row["text"]], row["created_us"]
     words = text if isinstance(text, BlockText) else None
-    created = view.life.get("created_us", number)
     return Shown(
         content=text.content if isinstance(text, BlockText) else placeholder(text),
-        category=view.category(number),
-        tags=view.tags(number),
-        zone=view.zone(number),
-        source=view.source(number),
-        actor=view.actor(number),
+        category=catalogue.categories.words[row["category"]],
+        tags=catalogue.tag_sets[row["tags"]],
+        zone=catalogue.zones.words[row["zone"]],
+        source=catalogue.sources.words[row["source"]],
+        actor=view.state.timeline.actor_at(row["learned"]),
         author=words.author if words else None,
         thread=words.thread if words else None,
         created_at=None if created == UNKNOWN else iso(created),
-        period=view.period(number),
+        period=catalogue.periods.known[row["period"]],
         passages=len(passages(words.content)) if words else 0,
         lines={},
     )

@@ -162,10 +162,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
             instant_us=view.point.instant_us,
             counter=limits.counter,
         ),
-        [
-            (row, line, _passage(best(row.block)))
-            for row, line in zip(chosen, shown_lines, strict=True)
-        ],
+        [(row, line, best(row.block)) for row, line in zip(chosen, shown_lines, strict=True)],
     )
     never_scored = tuple(_never_scored(view, inquiry, replaced))
     digest = digest_of(view, chosen)
@@ -482,12 +479,6 @@ def _disputed(view: View, disputes: Disputes) -> list[str]:
         render_line(Dispute(one=short(view.id(source)), other=short(view.id(target))))
         for source, target in found
     ]
-
-
-def _passage(best: tuple[int, int] | None) -> int | None:
-    """Return the number of the best passage, from 1; None if the text has only one."""
-    place, passages = best or (0, 1)
-    return place + 1 if passages > 1 else None
 
 
 def _optional(value: int) -> float | None:

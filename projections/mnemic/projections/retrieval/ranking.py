@@ -397,7 +397,7 @@ def _in_turn(everything: Ranking, is_apart: NDArray[np.bool_], apart: Ranking) -
 
 def digest(ids_and_scores: list[tuple[BlockId, int]]) -> str:
     """Return the digest of an ordered answer, 16 hex characters."""
-    lines = "".join(f"{block} {score}\n" for block, score in ids_and_scores)
+    lines = "".join([f"{block} {score}\n" for block, score in ids_and_scores])
     return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 

@@ -52,9 +52,10 @@ def rough_recency(view: View, clock: str, at: At) -> Floats:
     columns = view.columns
     if clock == "active":
         idle = view.point.active_us - columns.strength("reinforced_us")[at]
-        exponent = columns.strength("rate")[at].astype(np.float32)
-        exponent *= np.maximum(idle, 0).astype(np.float32)
-        exponent *= np.float32(1 / (NANO * MICROS_PER_HOUR))
+        exponent = np.maximum(idle, 0, out=idle).astype(np.float32)
+        rates = columns.strength("rate")
+        every: Floats = columns.following("rough rates", lambda: _per_microsecond(rates), rates)
+        exponent *= every[at]
         return _rough_decay(exponent)
     policy, created = view.policy, columns.life("created_us")[at]
     known = created != UNKNOWN
@@ -62,6 +63,13 @@ def rough_recency(view: View, clock: str, at: At) -> Floats:
     fresh = _rough_decay(age * np.float32(policy.recency_rate_days / MICROS_PER_DAY))
     rough: Floats = np.where(known, fresh, np.float32(policy.recency_unknown))
     return rough
+
+
+def _per_microsecond(rates: Ints) -> Floats:
+    """Return decay rates, nano-units per hour, as rough fractions per microsecond."""
+    found: Floats = rates.astype(np.float32)
+    found *= np.float32(1 / (NANO * MICROS_PER_HOUR))
+    return found
 
 
 def _rough_decay(exponents: Floats) -> Floats:

@@ -79,9 +79,16 @@ def best_of(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers
         k: How many at most, >= 0.
     """
     least = 1
-    if k < len(values):
-        least = max(least, kth_greatest(values, k)) if k else int(values.max()) + 1
-    positions = (values >= least).nonzero()[0]
+    positions: Integers
+    if 0 < k < len(values):
+        positions = (values >= max(least, reached_by(values, k))).nonzero()[0]
+        reaching = values[positions]
+        kth = len(positions) - k
+        if kth > 0:
+            least = max(least, int(np.partition(reaching, kth)[kth]))
+            positions = positions[reaching >= least]
+    else:
+        positions = (values > 0).nonzero()[0] if k else values[:0]
     beyond = len(positions) - k
     if beyond <= 0:
         return positions

@@ -122,7 +122,7 @@ class Payloads(Generic[P]):
             return ERASED
         if written == LOST_MARK:
             return LOST
-        values = (tuple(each) if type(each) is list else each for each in orjson.loads(written))
+        values = [tuple(each) if type(each) is list else each for each in orjson.loads(written)]
         return self._kind(**dict(zip(self._names, values, strict=True)))
 
 

@@ -13,7 +13,10 @@ def range_places(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[Any]:
 
     They have the type of *starts*.
     """
+    if not len(starts):
+        return starts[:0]
     kind = starts.dtype
-    shift = starts - (np.cumsum(sizes, dtype=kind) - sizes)
-    found: NDArray[Any] = np.arange(int(sizes.sum()), dtype=kind) + np.repeat(shift, sizes)
+    ends = sizes.cumsum(dtype=kind)
+    found: NDArray[Any] = np.arange(ends[-1], dtype=kind)
+    found += (starts - ends + sizes).astype(kind, copy=False).repeat(sizes)
     return found

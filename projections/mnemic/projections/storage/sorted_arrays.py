@@ -26,7 +26,8 @@ def among(rising: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]:
 
 def run_starts(values: NDArray[Any]) -> NDArray[np.int64]:
     """Return where each run of equal *values* starts."""
-    is_first = np.ones(len(values), dtype=np.bool_)
+    is_first = np.empty(len(values), dtype=np.bool_)
+    is_first[:1] = True
     np.not_equal(values[1:], values[:-1], out=is_first[1:])
     return is_first.nonzero()[0]
 

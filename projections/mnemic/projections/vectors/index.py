@@ -329,7 +329,7 @@ class VectorIndex:
         if extent == 0:
             return np.empty(0, dtype=np.int64)
         self._check_size(query)
-        if products is None or rows is None or rows.max(initial=-1) >= len(products):
+        if products is None or rows is None or not _covers(products, rows, extent):
             dots = self._held.dots(query.astype(np.float32), rows, extent)
         else:
             dots = products[rows]
@@ -366,7 +366,7 @@ class VectorIndex:
             return np.empty(0, dtype=np.float32)
         self._check_size(query)
         scale = np.float32(1.0 / np.sqrt(max(1.0, float(vectors.squared_norm(query)))))
-        if products is None or rows.max(initial=-1) >= len(products):
+        if products is None or not _covers(products, rows, extent):
             dots = self._held.dots(query.astype(np.float32), rows, extent)
         else:
             dots = products[rows]
@@ -447,6 +447,11 @@ class VectorIndex:
         # Negative rows would silently count from the end, and gathering clips.
         if len(rows) and (rows.min() < 0 or rows.max() >= extent):
             raise IndexError(f"rows {rows.min()} to {rows.max()} of an index with {extent}")
+
+
+def _covers(products: Matrix, rows: Integers, extent: int) -> bool:
+    """Whether there is a product with each of *rows*, which are below *extent*."""
+    return len(products) >= extent or bool(rows.max(initial=-1) < len(products))
 
 
 def _inverse(squared_norms: Integers) -> Matrix:

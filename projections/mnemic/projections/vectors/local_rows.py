@@ -33,6 +33,9 @@ from mnemic.projections.vectors.products import (
 Stored: TypeAlias = NDArray[np.int16]
 
 _NOTHING: Final[Stored] = np.empty((0, 0), dtype=np.int16)
+FEWER_CHUNKS: Final = 4
+"""How much larger chunks are for a single query: it multiplies each chunk once, so what counts is
+how many there are, not whether a core's own cache holds them."""
 ROWS_FIRST: Final = 64
 """Capacity of a new index."""
 
@@ -93,7 +96,10 @@ class LocalRows:
     def products(self, queries: Matrix, first: int, end: int) -> Matrix:
         """Return the product of each query with each row from *first* up to but not with *end*."""
         found = np.empty((len(queries), end - first), dtype=np.float32)
-        for part, block in self._blocks(first, end, queries.shape[1]):
+        components = queries.shape[1]
+        if len(queries) == 1:
+            components //= FEWER_CHUNKS
+        for part, block in self._blocks(first, end, components):
             product_alone(queries, block, found[:, part])
         return found
 
@@ -153,7 +159,7 @@ class LocalRows:
 
         Each block overwrites the one before it.
         """
-        width = self._width(components)
+        width = min(self._width(components), max(1, end - first))
         buffer = np.empty((width, self._stored.shape[1]), dtype=np.float32)
         for start in range(first, end, width):
             stop = min(start + width, end)

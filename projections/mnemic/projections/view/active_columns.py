@@ -241,17 +241,32 @@ class ActiveColumns:
         known: _Followed | None = self._of_set.get((table, key))
         if known is not None and known.table is rows:
             return known.values
-        own = rows[self.numbers]
+        step = self._step(table, rows, None if known is None else known.rows)
         if known is None:
             values = make(self.numbers)
         else:
-            changed = (own != known.rows).nonzero()[0]
             values = known.values
-            if len(changed):
+            if len(step.changed):
                 values = values.copy()
-                values[changed] = make(self.numbers[changed])
-        self._of_set[table, key] = _Followed(rows, own, values)
+                values[step.changed] = make(step.numbers)
+        self._of_set[table, key] = _Followed(rows, step.rows, values)
         return values
+
+    def _step(self, table: str, rows: NDArray[Any], before: NDArray[Any] | None) -> _Step:
+        """Return how the rows of the active blocks differ from those before, found once a table.
+
+        Args:
+            table: The name of the table.
+            rows: The row of every block.
+            before: Those of the active blocks by which a column is known; None: it is not.
+        """
+        step: _Step | None = self._of_set.get(("step", table))
+        if step is None or step.table is not rows or step.before is not before:
+            own = rows[self.numbers] if step is None or step.table is not rows else step.rows
+            changed = self.numbers[:0] if before is None else (own != before).nonzero()[0]
+            step = _Step(rows, before, own, changed, self.numbers[changed])
+            self._of_set["step", table] = step
+        return step
 
     # --- what the policy decides --------------------------------------------------------------
 
@@ -297,6 +312,21 @@ class ActiveColumns:
 
     def _judged(self, table: str, name: str, make: Callable[[Ints], Ints]) -> Ints:
         return self._followed(table, (name, self.view.policy.id), make)
+
+
+class _Step(NamedTuple):
+    """Which active blocks have another row in a table than before."""
+
+    table: NDArray[Any]
+    """The row of every block."""
+    before: NDArray[Any] | None
+    """Those of the active blocks before; None: there are none."""
+    rows: NDArray[Any]
+    """Those of the active blocks."""
+    changed: Ints
+    """The places of the blocks with another row."""
+    numbers: Ints
+    """The numbers of these blocks."""
 
 
 class _Followed(NamedTuple):

@@ -125,6 +125,8 @@ def pairs(at: BlockView) -> Ints:
 def exist(at: BlockView, pairs: Ints) -> NDArray[np.bool_]:
     """Return which of *pairs* have an edge."""
     rows = at.edge_rows.rows
+    if pairs.size and pairs.max() < len(rows):
+        return rows[pairs] >= 0
     found: NDArray[np.bool_] = pairs < len(rows)
     found[found] = rows[pairs[found]] >= 0
     return found

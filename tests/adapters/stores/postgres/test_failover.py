@@ -11,7 +11,7 @@ from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.kernel.errors import HistoryReplaced, SpaceNotFound, StoreFailed
 from mnemic.kernel.ports import Head
 from tests.adapters.stores.postgres.repeating_writers import acknowledged, lost, writing
-from tests.adapters.stores.postgres.server_pair import ServerPair, server_pair, until
+from tests.adapters.stores.postgres.server_group import ServerGroup, server_group, until
 
 pytestmark = pytest.mark.extended
 
@@ -21,7 +21,7 @@ SPACE = "default"
 
 
 def test_nothing_acknowledged_is_lost_with_a_synchronous_standby() -> None:
-    with server_pair(synchronous=True) as pair:
+    with server_group(synchronous=True) as pair:
         address = f"{pair.address}&answer_timeout=5"
         with (
             SyncMemory.open(address) as one,
@@ -40,7 +40,7 @@ def test_nothing_acknowledged_is_lost_with_a_synchronous_standby() -> None:
 
 
 def test_what_an_asynchronous_standby_lacks_is_shown_by_digests() -> None:
-    with server_pair(synchronous=False) as pair:
+    with server_group(synchronous=False) as pair:
         with SyncMemory.open(pair.address) as memory:
             acknowledged_heads = [_learned(memory, pair, f"Fact {number}.") for number in range(9)]
             until(lambda: _head(pair.standby) == acknowledged_heads[-1])
@@ -64,7 +64,7 @@ def test_what_an_asynchronous_standby_lacks_is_shown_by_digests() -> None:
 
 
 def test_an_open_memory_names_the_version_from_which_its_history_was_replaced() -> None:
-    with server_pair(synchronous=False) as pair, SyncMemory.open(pair.address) as memory:
+    with server_group(synchronous=False) as pair, SyncMemory.open(pair.address) as memory:
         kept = _learned(memory, pair, "The demo is on Thursday.")
         until(lambda: _head(pair.standby) == kept)
         pair.cut_off()
@@ -79,7 +79,7 @@ def test_an_open_memory_names_the_version_from_which_its_history_was_replaced() 
         assert memory.verify().sound
 
 
-def _learned(memory: SyncMemory, pair: ServerPair, text: str) -> Head:
+def _learned(memory: SyncMemory, pair: ServerGroup, text: str) -> Head:
     """Return where the log ends on the primary when *memory* has learned *text*."""
     memory.learn(text)
     head = _head(pair.primary)

@@ -94,10 +94,8 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
                 prepared,
                 request.scope,
                 run=partial(_run, dispatcher, request),
-                forward=partial(
-                    dispatcher.forwarding.answer,
-                    timeout_s=_timeout_s(dispatcher.settings, route),
-                ),
+                forward=dispatcher.forwarding.answer,
+                timeout_s=_timeout_s(dispatcher.settings, route),
             )
         except SpaceNotFound:
             raise unseen(space) from None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from anyio import to_thread
-from attrs import evolve
+from attrs import evolve, frozen
 
 from mnemic.adapters.hosting import Hold, Spaces
 from mnemic.adapters.http.endpoints.prepared_call import PreparedCall
@@ -25,7 +25,7 @@ from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.transport_errors import Overdue
 from mnemic.adapters.stores.leaders import Leader, elsewhere
-from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SpaceNotFound
+from mnemic.kernel.errors import FieldRefused, HistoryReplaced, PointOutOfRange, SpaceNotFound
 
 if TYPE_CHECKING:
     import httpx
@@ -37,9 +37,11 @@ FORWARDED: Final = "Mnemic-Forwarded"
 """Marks a request that a host has passed on, which is not passed on again."""
 PASSED_ON: Final = frozenset(
     b"accept authorization content-type idempotency-key if-match if-none-match "
-    b"mnemic-min-version mnemic-session traceparent tracestate x-request-id".split()
+    b"mnemic-min-version mnemic-session origin traceparent tracestate x-request-id".split()
 )
 """Headers that the leader gets."""
+OF_AGENTS: Final = b"mcp-"
+"""The beginning of others that it gets."""
 KEPT: Final = frozenset(
     "cache-control content-length content-type etag link location mnemic-version retry-after "
     "vary www-authenticate".split()
@@ -50,6 +52,20 @@ KEPT_OPEN: Final = 20
 POLL_S: Final = 0.02
 CONNECT_S: Final = 2.0
 """A leader that takes longer to accept a connection counts as gone."""
+
+
+@frozen(kw_only=True)
+class PassedOn:
+    """A request that another host answers."""
+
+    space: str
+    scope: Any
+    """Its ASGI scope, of which the leader gets the method and some headers."""
+    address: str
+    """Path and query."""
+    body: bytes | None
+    timeout_s: float
+    """How long each part of the answer may take."""
 
 
 class Forwarding:
@@ -66,22 +82,14 @@ class Forwarding:
             await self._client.aclose()
 
     async def answer(
-        self,
-        prepared: PreparedCall,
-        scope: Any,
-        leader: Leader,
-        cluster: ClusterHost,
-        *,
-        timeout_s: float,
+        self, request: PassedOn, leader: Leader, cluster: ClusterHost
     ) -> Answer | Pieces:
         """Return what the leader answers to a request.
 
         Args:
-            prepared: The request.
-            scope: Its ASGI scope.
+            request: The request.
             leader: Of its space.
             cluster: This host, which knows whether the leader still leads.
-            timeout_s: How long each part of the answer may take.
 
         Raises:
             LedElsewhere: It cannot be reached.
@@ -93,18 +101,22 @@ class Forwarding:
             # A leader that has stopped holds its connections up, and not those to others.
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN)
             self._client = httpx.AsyncClient(trust_env=False, limits=limits)
-        sent = [each for each in scope["headers"] if each[0] in PASSED_ON]
-        request = self._client.build_request(
-            prepared.route.method,
-            leader.url + prepared.address,
-            content=None if prepared.route.by_query else orjson.dumps(_in_body(prepared)),
+        sent = [
+            (name, value)
+            for name, value in request.scope["headers"]
+            if name in PASSED_ON or name.startswith(OF_AGENTS)
+        ]
+        built = self._client.build_request(
+            request.scope["method"],
+            leader.url + request.address,
+            content=request.body,
             headers=[*sent, (FORWARDED.encode(), b"1"), (b"accept-encoding", b"identity")],
-            timeout=httpx.Timeout(timeout_s, connect=CONNECT_S),
+            timeout=httpx.Timeout(request.timeout_s, connect=CONNECT_S),
         )
         self.passed_on += 1
-        sending = asyncio.create_task(self._client.send(request, stream=True))
+        sending = asyncio.create_task(self._client.send(built, stream=True))
         try:
-            await _answered(sending, prepared.space, leader, cluster)
+            await _answered(sending, request.space, leader, cluster)
             response = await sending
             headers = {name: value for name, value in response.headers.items() if name in KEPT}
             if not headers.get("content-type", "").startswith(STREAM):
@@ -112,10 +124,10 @@ class Forwarding:
                 headers.pop("content-length", None)
                 return Answer(status=response.status_code, headers=headers, body=body)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            raise elsewhere(prepared.space, leader) from error
+            raise elsewhere(request.space, leader) from error
         except httpx.RequestError as error:
             raise Overdue(
-                f"the host that leads {prepared.space!r} gave no answer", url=leader.url
+                f"the host that leads {request.space!r} gave no answer", url=leader.url
             ) from error
         finally:
             sending.cancel()
@@ -149,7 +161,8 @@ async def answer(
     scope: Any,
     *,
     run: Callable[[PreparedCall, Hold], Awaitable[Answer | Pieces]],
-    forward: Callable[[PreparedCall, Any, Leader, ClusterHost], Awaitable[Answer | Pieces]],
+    forward: Callable[[PassedOn, Leader, ClusterHost], Awaitable[Answer | Pieces]],
+    timeout_s: float,
 ) -> Answer | Pieces:
     """Return the response to a request, of this host or of another.
 
@@ -159,6 +172,7 @@ async def answer(
         scope: Its ASGI scope.
         run: Executes it on a memory, and releases that.
         forward: Passes it on to another host.
+        timeout_s: How long each part of that host's answer may take.
 
     Raises:
         SpaceNotFound: There is no such space.
@@ -171,28 +185,75 @@ async def answer(
     wanted = _min_version(scope)
 
     async def answer_of(home: Spaces) -> Answer | Pieces:
-        place = await _placed(home, prepared, wanted)
+        place = await _placed(home, prepared, wanted, readers=home.readers)
         if not isinstance(place, Leader):
-            return await run(*place)
+            try:
+                return await run(*place)
+            except HistoryReplaced:
+                if home.readers is home or not prepared.reads:
+                    raise
+            # A standby may be behind the one that was read before: the leader knows.
+            place = await _placed(home, prepared, wanted, readers=None)
+            if not isinstance(place, Leader):
+                return await run(*place)
         if not place.url or header(scope, FORWARDED.lower().encode()) is not None:
             raise elsewhere(prepared.space, place)
         assert home.cluster is not None  # noqa: S101 - as in _placed
         if home.cluster.settings.elsewhere == "redirect":
             return Answer(status=307, headers={"location": place.url + prepared.address})
-        return await forward(prepared, scope, place, home.cluster)
+        request = PassedOn(
+            space=prepared.space,
+            scope=scope,
+            address=prepared.address,
+            body=None if prepared.route.by_query else orjson.dumps(_in_body(prepared)),
+            timeout_s=timeout_s,
+        )
+        return await forward(request, place, home.cluster)
 
     return await spaces.at_home(prepared.space, answer_of)
 
 
+async def answer_of_leader(
+    spaces: Spaces, request: PassedOn, forwarding: Forwarding
+) -> Answer | Pieces | None:
+    """Return the response of the host that leads the space of *request*; None: this host does.
+
+    Raises:
+        SpaceNotFound, LedElsewhere, Overdue: As ``answer``.
+        StoreFailed, StoreBusy: The database does not answer.
+    """
+
+    async def answer_of(home: Spaces) -> Answer | Pieces | None:
+        cluster = home.cluster
+        if cluster is None or cluster.leads(request.space):
+            return None
+        leader = await to_thread.run_sync(cluster.leader, request.space)
+        if leader.host == cluster.settings.id:
+            return None
+        if not leader.url or header(request.scope, FORWARDED.lower().encode()) is not None:
+            raise elsewhere(request.space, leader)
+        return await forwarding.answer(request, leader, cluster)
+
+    return await spaces.at_home(request.space, answer_of)
+
+
 async def _placed(
-    spaces: Spaces, prepared: PreparedCall, wanted: int | None
+    spaces: Spaces, prepared: PreparedCall, wanted: int | None, *, readers: Spaces | None
 ) -> tuple[PreparedCall, Hold] | Leader:
-    """Return the call to execute here and the space for it, or the host that leads the space."""
+    """Return the call to execute here and the space for it, or the host that leads the space.
+
+    Args:
+        spaces: Of the database that holds the space.
+        prepared: The request.
+        wanted: The version that it wants; None: any.
+        readers: Spaces that answer reads of what other hosts lead; None: none do.
+    """
     cluster, space = spaces.cluster, prepared.space
     assert cluster is not None  # noqa: S101 - it takes part in a cluster while it is open
     is_leader = cluster.leads(space)
-    if prepared.reads and not is_leader:
-        held = await _held(spaces.readers, space, wanted, cluster.settings.min_version_s)
+    if prepared.reads and not is_leader and readers is not None:
+        await readers.check_connected()
+        held = await _held(readers, space, wanted, cluster.settings.min_version_s)
         if held is not None:
             return evolve(prepared, may_consolidate=False), held
     if not is_leader:
@@ -220,6 +281,11 @@ async def _held(spaces: Spaces, space: str, version: int | None, patience_s: flo
     try:
         if version is None or await to_thread.run_sync(_reaches, hold.memory, version, patience_s):
             return hold
+    except HistoryReplaced:
+        hold.release()
+        if spaces.cluster is not None:
+            raise
+        return None  # a standby that is behind the one that was read before
     except BaseException:
         hold.release()
         raise

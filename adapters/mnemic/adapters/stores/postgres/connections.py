@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from math import ceil
 from typing import Any, Literal, TypeAlias
 
 import psycopg
@@ -36,7 +37,6 @@ Synchronous: TypeAlias = Literal["full", "normal"]
 Row: TypeAlias = tuple[Any, ...]
 
 _UNLESS_SAID: dict[str, Any] = {
-    "connect_timeout": 10,
     "fallback_application_name": "mnemic",
     "keepalives_idle": 30,
     "keepalives_interval": 10,
@@ -45,6 +45,9 @@ _UNLESS_SAID: dict[str, Any] = {
 }
 """Options of libpq that an address may override. With them, a server that vanished without closing
 the connection is noticed within a minute."""
+CONNECT_TIMEOUT_S = 10.0
+"""How long one of the hosts of an address may take to accept a connection, unless the address says
+so, or an answer may take less. libpq waits two seconds at least."""
 RECONNECT_S = 10.0
 """Default time for a server that hung up to come back: it may be restarting."""
 RECONNECT_STEP_S = 0.1
@@ -57,9 +60,8 @@ THROUGHOUT_S = 600.0
 IDLE_MAX = 8
 """Idle connections that are kept open."""
 
-_SESSION = f"""
+_SESSION = """
 SET default_transaction_isolation = 'read committed';
-SET lock_timeout = '{LOCK_TIMEOUT_S}s';
 SET tcp_keepalives_idle = 30;
 SET tcp_keepalives_interval = 10;
 SET tcp_keepalives_count = 3;
@@ -116,6 +118,7 @@ class Datastore(PostgresDatastore):
             server, but not with this process.
         read_only: Let the server refuse to write.
         reconnect_s: How long a server that hung up may take to come back.
+        lock_timeout_s: How long a statement waits for another one. Range: > 0.
     """
 
     def __init__(
@@ -125,6 +128,7 @@ class Datastore(PostgresDatastore):
         synchronous: Synchronous = "full",
         read_only: bool = False,
         reconnect_s: float = RECONNECT_S,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         # The library's destructor closes the pool, also after a constructor that failed.
         self._process = os.getpid()
@@ -136,11 +140,14 @@ class Datastore(PostgresDatastore):
         self.address = address
         last = _SESSION_OF_READERS if read_only else _SESSION_OF[synchronous]
         said = conninfo_to_dict(address.conninfo)
+        timeout_s = ceil(min(CONNECT_TIMEOUT_S, address.answer_timeout_s))
+        usual = _UNLESS_SAID | {"connect_timeout": timeout_s}
         self._conninfo = make_conninfo(
-            address.conninfo, **{each: _UNLESS_SAID[each] for each in _UNLESS_SAID.keys() - said}
+            address.conninfo, **{each: usual[each] for each in usual.keys() - said}
         )
-        self._session = f"{_SESSION};\n{last}"
+        self._session = f"{_SESSION};\n{last};\nSET lock_timeout = '{lock_timeout_s * 1000:.0f}'"
         self._generation = 0
+        self._given_up = 0
         self._patient_until = 0.0
         self._reconnect_s = reconnect_s
         self._pins = threading.local()
@@ -193,7 +200,8 @@ class Datastore(PostgresDatastore):
         except psycopg.Error as error:
             if not connection.closed:
                 raise
-            self._forget()
+            if not connection.given_up():  # otherwise there is no reason to wait for the server
+                self._forget()
             raise Lost(self.address.censored(error)) from error
 
     @contextmanager
@@ -305,6 +313,12 @@ class Datastore(PostgresDatastore):
         self._patient_until = time.monotonic() + self._reconnect_s
         self._close_idle()
 
+    def give_up(self) -> None:
+        """End all waits for answers, because the network to the server counts as cut."""
+        self._given_up += 1
+        self._forget()
+        self._patient_until = 0.0
+
     def _close_idle(self) -> None:
         with suppress(IndexError):
             while True:
@@ -333,6 +347,8 @@ class Datastore(PostgresDatastore):
             # The driver's own frames keep the connection alive: a session of a server that hangs.
             raise error.with_traceback(None) from None
         connection.patience_s = self.address.answer_timeout_s
+        before = self._given_up
+        connection.given_up = lambda: self._given_up > before
         connection.add_notice_handler(connection.look_at)
         try:
             connection.execute(self._session.encode())

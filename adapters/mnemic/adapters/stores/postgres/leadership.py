@@ -124,6 +124,7 @@ class Leadership:
 
     def __init__(self, datastore: Datastore) -> None:
         self._datastore = datastore
+        self._is_enabled = False
         written = partial(filled, schema=datastore.schema)
         self._renew, self._end, self._forget = map(written, (_RENEW, _END, _FORGET))
         self._lead, self._leader = written(_LEAD), written(_LEADER)
@@ -134,8 +135,11 @@ class Leadership:
         self._moved_to, self._moved = written(_MOVED_TO), written(_MOVED)
 
     def is_enabled(self) -> bool:
-        """Return whether the store is prepared for hosts that lead its spaces."""
-        return self._datastore.rows(_HAS_LEADERS, (self._datastore.schema,)) == [(True,)]
+        """Return whether the store is prepared for hosts that lead its spaces, as it then stays."""
+        if not self._is_enabled:
+            found = self._datastore.rows(_HAS_LEADERS, (self._datastore.schema,))
+            self._is_enabled = found == [(True,)]
+        return self._is_enabled
 
     def enable(self) -> None:
         """Prepare the store, which releases before 0.5 cannot open afterwards.
@@ -149,6 +153,7 @@ class Leadership:
             with self._datastore.pinned() as connection, connection.transaction():
                 for statement in CLUSTER_STATEMENTS:
                     connection.execute(filled(statement, self._datastore.schema), prepare=False)
+            self._is_enabled = True
         except psycopg.errors.InsufficientPrivilege as error:
             raise StoreFailed(
                 f"{self._datastore.address.shown} cannot be prepared for a cluster: {error}",

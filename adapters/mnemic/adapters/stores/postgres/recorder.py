@@ -36,7 +36,8 @@ from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 
 _INSERT_SPACE = """INSERT INTO {schema}.spaces (name, version, digest) VALUES (%b, -1, %b)
     ON CONFLICT DO NOTHING RETURNING id"""
-_SELECT_SPACE = "SELECT id FROM {schema}.spaces WHERE name = %b"
+_SELECT_SPACE = """SELECT id, to_regclass(quote_ident(%b) || '.hosts') IS NOT NULL
+    FROM {schema}.spaces WHERE name = %b"""
 _SELECT_NAMES = 'SELECT name FROM {schema}.spaces ORDER BY name COLLATE "C"'
 _RENAME_SPACE = """UPDATE {schema}.spaces SET name = %b
     WHERE id = %b AND name = %b AND version = %b AND digest = %b RETURNING id"""
@@ -92,6 +93,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
     def __init__(self, datastore: Datastore) -> None:
         super().__init__(datastore)
         self._names: dict[int, str] = {}
+        self.has_hosts = False
+        """Whether the store serves hosts of a cluster, as far as it was noticed."""
         """Names of the spaces that were looked up, by number."""
         self._confirmed: dict[int, tuple[int, int]] = {}
         """Connections on which a space is known to be durable, and its version, by space."""
@@ -309,10 +312,11 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def space(self, name: str) -> int | None:
         """Return the number of the space *name*, or None if there is none."""
-        rows = self.datastore.rows(self._select_space, (name,))
+        rows = self.datastore.rows(self._select_space, (self.datastore.schema, name))
         if not rows:
             return None
         number: int = rows[0][0]
+        self.has_hosts = self.has_hosts or rows[0][1]
         self._names[number] = name
         return number
 

@@ -8,14 +8,15 @@ So each answer has a limit.
    may take long.
 2. After it the connection is closed and counts as lost, for a late answer would be taken for the
    answer to another statement.
-3. The server is not asked to cancel. A process that hangs would not notice, and one that waits for
+3. A connection is given up before that, if the host knows by other means that it is cut off.
+4. The server is not asked to cancel. A process that hangs would not notice, and one that waits for
    its replicas would take it as permission not to wait for them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -44,6 +45,8 @@ class PatientConnection(Connection[DictRow]):
 
     patience_s: float
     """The limit. Range: > 0. It is set before the first statement."""
+    given_up: Callable[[], bool] = staticmethod(lambda: False)
+    """Returns whether nothing is to be waited for any more."""
     is_unreplicated = False
     """Whether the server has warned that a commit may not have reached its replicas."""
 
@@ -58,10 +61,10 @@ class PatientConnection(Connection[DictRow]):
         """Return the result of the driver's generator, through which all of its waits pass.
 
         Raises:
-            Silent: Nothing arrived for too long; the connection is closed.
+            Silent: Nothing arrived for too long, or it was given up; the connection is closed.
         """
         try:
-            return super().wait(_timed(gen, self.patience_s), interval, timeout)
+            return super().wait(_timed(gen, self.patience_s, self.given_up), interval, timeout)
         except Silent:
             self.close()
             raise
@@ -76,8 +79,8 @@ class PatientConnection(Connection[DictRow]):
             self.patience_s -= more_s
 
 
-def _timed(gen: PQGen[Answer], patience_s: float) -> PQGen[Answer]:
-    """Step through *gen* until nothing has arrived for too long."""
+def _timed(gen: PQGen[Answer], patience_s: float, given_up: Callable[[], bool]) -> PQGen[Answer]:
+    """Step through *gen* until nothing has arrived for too long, or it was *given_up*."""
     silent_s, seen = 0.0, time.monotonic()
     try:
         wanted = next(gen)
@@ -88,6 +91,8 @@ def _timed(gen: PQGen[Answer], patience_s: float) -> PQGen[Answer]:
             seen = now
             if silent_s >= patience_s:
                 raise Silent(f"nothing came from the server for {patience_s:g} s")
+            if not ready and given_up():
+                raise Silent("the network to the server counts as cut")
             wanted = gen.send(ready)
     except StopIteration as end:
         answer: Answer = end.value

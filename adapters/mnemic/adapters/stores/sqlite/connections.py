@@ -281,6 +281,29 @@ class _Transaction(AbstractContextManager[SQLiteCursor]):
                 self._pool.put_connection(self._connection)
 
 
+class _Reading(AbstractContextManager[sqlite3.Cursor]):
+    """A lent cursor as a context manager; to be entered once. Each recall reads the head so."""
+
+    def __init__(self, pool: SQLiteConnectionPool) -> None:
+        self._pool = pool
+
+    def __enter__(self) -> sqlite3.Cursor:
+        self._connection = self._pool.get_connection()
+        try:
+            self._cursor = self._connection.cursor().sqlite_cursor
+        except BaseException:
+            self._pool.put_connection(self._connection)
+            raise
+        self._cursor.row_factory = None  # plain tuples
+        return self._cursor
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            self._cursor.close()
+        finally:
+            self._pool.put_connection(self._connection)
+
+
 class Datastore(SQLiteDatastore):
     """The library's datastore over our pool, with transactions that always end."""
 
@@ -297,19 +320,12 @@ class Datastore(SQLiteDatastore):
         """Run a transaction; a writing one holds SQLite's write lock from its first statement."""
         return _Transaction(self.pool, writes=commit)
 
-    @contextmanager
-    def reading(self) -> Generator[sqlite3.Cursor]:
+    def reading(self) -> AbstractContextManager[sqlite3.Cursor]:
         """Lend a cursor for single statements, which need no transaction around them.
 
         Commits of others may become visible between two statements: see ``comparing``.
         """
-        connection = self.pool.get_connection()
-        try:
-            with connection.cursor() as cursor:
-                cursor.row_factory = None  # plain tuples
-                yield cursor
-        finally:
-            self.pool.put_connection(connection)
+        return _Reading(self.pool)
 
     @contextmanager
     def comparing(self) -> Generator[sqlite3.Cursor]:

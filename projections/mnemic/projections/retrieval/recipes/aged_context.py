@@ -56,7 +56,7 @@ import numpy as np
 from attrs import frozen
 
 from mnemic.kernel.model.vectors import Vector
-from mnemic.kernel.numeric.arithmetic import NANO, nano
+from mnemic.kernel.numeric.arithmetic import NANO, nano, nano_each
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring import probability
 from mnemic.projections.blocks.passages import Searched
@@ -128,6 +128,24 @@ def match(
 
 
 @frozen(kw_only=True, eq=False)
+class Phrases:
+    """The share of a question's wording that each active block repeats: of most of them none."""
+
+    repeating: Ints
+    """Places of the blocks that repeat some."""
+    shares: Ints
+    """Share of each, nano-units."""
+    count: int
+    """Number of active blocks."""
+
+    def of(self, at: At) -> Ints:
+        """Return the share of the blocks at some places."""
+        every = np.zeros(self.count, dtype=np.int64)
+        every[self.repeating] = self.shares
+        return every[at]
+
+
+@frozen(kw_only=True, eq=False)
 class AgedAsked(Asked):
     """A question to a view in which age counts."""
 
@@ -137,9 +155,9 @@ class AgedAsked(Asked):
     """The side that the question's pronouns refer to; None: neither."""
 
     @property
-    def phrases(self) -> Ints:
-        """The share of its wording that each active block repeats."""
-        found: Ints = self._once("phrases", self._repeated)
+    def phrases(self) -> Phrases:
+        """Which blocks repeat some of its wording."""
+        found: Phrases = self._once("phrases", self._repeated)
         return found
 
     @property
@@ -183,18 +201,16 @@ class AgedAsked(Asked):
             *super().parts(at),
             recency(self.view, self.view.policy.relevance_recency_clock, at),
             self._meant(at),
-            self.phrases[at],
+            self.phrases.of(at),
             self._nearby(at),
             self.columns.distinct[at],
         )
 
-    def _repeated(self) -> Ints:
-        found = np.zeros(self.columns.count, dtype=np.int64)
-        repeating = self.view.state.lexicon.phrases(self.wording)
-        at = self.columns.of_documents(repeating.documents)
+    def _repeated(self) -> Phrases:
+        found = self.view.state.lexicon.phrases(self.wording)
+        at = self.columns.of_documents(found.documents)
         there = at >= 0
-        found[at[there]] = repeating.strengths[there]
-        return found
+        return Phrases(repeating=at[there], shares=found.strengths[there], count=self.columns.count)
 
     def _nearby(self, at: At) -> Ints:
         """Return the part ``nearby`` of some blocks."""
@@ -234,7 +250,7 @@ class AgedAsked(Asked):
             return 0, 1
         passages = np.arange(first[text], first[text + 1])
         if "words" in self.computed:
-            found = self.words.by_passage[passages]
+            found = nano_each(self.words.by_passage[passages] / self.words.reach)
         else:
             near = self.counts.around(passages, self.searched.links, SPREAD, FULL_LENGTH)
             found = near.matches().of(passages)
@@ -283,6 +299,14 @@ class AgedAsked(Asked):
         settled += self.columns.distinct * np.float32(self.view.policy.relevance_distinct / NANO)
         return settled
 
+    def _add_rough_phrases(self, strength: Floats, at: At) -> None:
+        phrases = self.phrases
+        positions, shares = phrases.repeating, phrases.shares
+        if not isinstance(at, slice):
+            positions = places(at, positions)
+            positions, shares = positions[positions >= 0], shares[positions >= 0]
+        strength[positions] += fractions(shares) * np.float32(self.view.policy.relevance_phrase)
+
     def _rough_nearby(self, at: At) -> Floats:
         columns = self.columns
         before, after = (side[at] for side in columns.neighbours)
@@ -302,7 +326,7 @@ class AgedAsked(Asked):
         if self.side is not None and nano(policy.relevance_asker):
             strength += (self._meant(at) > 0) * np.float32(policy.relevance_asker)
         if nano(policy.relevance_phrase):
-            strength += fractions(self.phrases[at]) * np.float32(policy.relevance_phrase)
+            self._add_rough_phrases(strength, at)
         if self.vector is not None and nano(policy.relevance_nearby):
             near = self._rough_nearby(at)
             near *= np.float32(policy.relevance_nearby)

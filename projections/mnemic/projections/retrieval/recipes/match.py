@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.numeric.arithmetic import exp_each, nano_each
+from mnemic.kernel.numeric.arithmetic import logistic_nano_each
 from mnemic.kernel.values import Value
 from mnemic.projections.storage.order import best_of, kth_greatest
 from mnemic.projections.storage.sorted_arrays import among, places
@@ -24,9 +24,6 @@ Grade = Callable[[At, tuple[Ints, ...]], tuple[Ints, ...]]
 BestPassage = Callable[[int], tuple[int, int]]
 """From a block to the place of its best passage, from 0, and how many it has."""
 
-EXPONENT_MAX = 50.0
-"""Beyond it the curve is flat to the last nano-unit."""
-
 
 @frozen(kw_only=True)
 class Curve(Value):
@@ -38,8 +35,7 @@ class Curve(Value):
     """> 0; this much above the reference gives about three quarters."""
 
     def __call__(self, strengths: Ints) -> Ints:
-        steps = (strengths - self.reference) / float(self.width)
-        return nano_each(1.0 / (1.0 + exp_each(np.clip(-steps, -EXPONENT_MAX, EXPONENT_MAX))))
+        return logistic_nano_each((strengths - self.reference) / float(self.width))
 
 
 @frozen(kw_only=True, eq=False)

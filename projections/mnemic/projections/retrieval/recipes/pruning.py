@@ -112,7 +112,7 @@ class _Rough:
         )
         settled = asked.rough_settled
         strength = settled.copy() if isinstance(at, slice) else settled[at]
-        evidence = found = fractions(asked.words.strengths[at])
+        evidence = found = asked.words.rough_strengths(at)
         strength += found * lexical
         if asked.authors:
             said = fractions(asked.said(at))

@@ -88,12 +88,23 @@ class TermMatch:
 
 @frozen(kw_only=True, eq=False)
 class Words:
-    """The match of the words of a question with every active block."""
+    """The match of the words of a question with every active block, in grid units."""
 
-    strengths: Ints
-    """By place, nano-units."""
-    by_passage: Ints
+    by_place: Floats64
+    by_passage: Floats64
     """By passage, or by place where texts are not cut."""
+    reach: int
+    """The maximum reach of the question, > 0."""
+
+    def strengths(self, at: At) -> Ints:
+        """Return the match of the blocks at some places, nano-units."""
+        return nano_each(self.by_place[at] / self.reach)
+
+    def rough_strengths(self, at: At) -> Floats:
+        """Return the match of the blocks at some places as fractions of rough precision."""
+        found: Floats = self.by_place[at].astype(np.float32)
+        found *= np.float32(1 / self.reach)
+        return found
 
 
 @frozen(kw_only=True, eq=False)
@@ -209,9 +220,7 @@ class Asked:
     @property
     def every_cosine(self) -> Ints:
         """Its cosine with every active block, at least 0, and 0 at the end: for place -1."""
-        found: Ints = self._once(
-            "cosines", lambda: np.append(cosine(self.view, self.vector, self.columns.vectors), 0)
-        )
+        found: Ints = self._once("cosines", self._cosines_by_place)
         return found
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
@@ -289,6 +298,11 @@ class Asked:
             return self.every_cosine[:-1][at]
         return cosine(self.view, self.vector, self.columns.vectors[at])
 
+    def _cosines_by_place(self) -> Ints:
+        found = np.zeros(self.columns.count + 1, dtype=np.int64)
+        found[:-1] = cosine(self.view, self.vector, self.columns.vectors)
+        return found
+
     def rough_cosines(self, at: At) -> Floats:
         """Return the cosine of each block with the question's vector, approximately, at least 0."""
         assert self.vector is not None, "without a vector there are no cosines"  # noqa: S101
@@ -315,7 +329,7 @@ class Asked:
     def lexical(self, at: At) -> Ints:
         """Return how well the words match each text."""
         if "words" in self.computed or self.columns.size(at) > FEW:
-            return self.words.strengths[at]
+            return self.words.strengths(at)
         documents = self.columns.documents[at]
         near = self.counts.around(
             self.searched.of(documents)[0], self.searched.links, SPREAD, self.full_length
@@ -335,13 +349,12 @@ class Asked:
         if sparse:
             at = np.concatenate([places for places, _ in sparse])
             total += np.bincount(at, np.concatenate([match for _, match in sparse]), units)
-        reach = sum(round(bound * GRID) for bound in self.counts.bounds)
-        by_passage = nano_each(total / max(reach, 1))
+        reach = max(1, sum(round(bound * GRID) for bound in self.counts.bounds))
         if not searched.is_cut:
-            return Words(strengths=by_passage, by_passage=by_passage)
+            return Words(by_place=total, by_passage=total, reach=reach)
         passages, starts = columns.of_set("passages", lambda: searched.of(columns.documents))
-        best = np.maximum.reduceat(by_passage[passages], starts) if columns.count else by_passage
-        return Words(strengths=best, by_passage=by_passage)
+        best = np.maximum.reduceat(total[passages], starts) if columns.count else total
+        return Words(by_place=best, by_passage=total, reach=reach)
 
     @property
     def _units(self) -> int:
