@@ -368,7 +368,7 @@ class Lexicon:
             held.append(len(before) - int(among(left_out, before).sum()))
         return _rarity(document - len(left_out), held)
 
-    def trusted_rarity(self, trust: int) -> Integers:
+    def trusted_rarity(self, trust: int, repeating: Integers | None = None) -> Integers:
         """Return the rarity of each document, trusted as far as there was something to compare.
 
         While few texts are known, every word is new and rarity is no more than length. So with k
@@ -381,10 +381,14 @@ class Lexicon:
 
         Args:
             trust: Number of documents at which a rarity counts half; 0: rarity itself.
+            repeating: Documents that are not counted before others, ascending; None: none.
         """
         rarity = self.rarity
         if not trust:
             return rarity
+        if repeating is not None:
+            every = np.arange(len(rarity), dtype=np.int64)
+            return trusted(rarity, every - repeating.searchsorted(every), trust)
         trusted_before = self._trusted
         known = rarity[:0]
         if trusted_before is not None and trusted_before[0] == trust:

@@ -290,15 +290,24 @@ class View(BlockView):
         """Return, for each vector, the *most* best active blocks at or above *floor*."""
         return similarity.near(self, vectors, categories, floor, most=most)
 
+    def texts_of_facts(self) -> Ints | None:
+        """Return the documents of facts that an extractor found, ascending; None if there are none.
+
+        A document that was added after a fact stays after it, so those before one never change.
+        """
+        if not self.state.extractions.count(self.point.version):
+            return None
+        blocks = self.speakers()[: self.text_count].astype(np.int64)
+        return np.flatnonzero(self.are_facts(blocks))
+
     def rarities(self, numbers: Sequence[int]) -> list[int]:
         """Return how unusual the words of each block were when it was learned, facts left out."""
         lexicon = self.state.lexicon
         documents = self.life.column("text", np.array(numbers, dtype=np.int64))
-        if not self.state.extractions.count(self.point.version):
+        repeating = self.texts_of_facts()
+        if repeating is None:
             found: list[int] = lexicon.rarity[documents].tolist()
             return found
-        blocks = self.speakers()[: self.text_count].astype(np.int64)
-        repeating = np.flatnonzero(self.are_facts(blocks))
         texts = map(self.text, numbers)
         return [
             lexicon.rarity_without(

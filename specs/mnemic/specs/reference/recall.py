@@ -131,8 +131,8 @@ def _alone(state: PlainState) -> PlainState:
 
 
 def _is_apart(state: PlainState, block: BlockId) -> bool:
-    facts = {fact.block_id for event in state.extractions.values() for fact in event.facts}
-    return state.policy.places(state.blocks[block].zone) == NANO and block not in facts
+    is_free = state.policy.places(state.blocks[block].zone) == NANO
+    return is_free and block not in aged_relevance.found_as_facts(state)
 
 
 def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
