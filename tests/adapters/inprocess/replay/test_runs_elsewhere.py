@@ -46,7 +46,10 @@ POLICIES = [
 
 
 def lived(store: Any) -> SyncMemory:
-    """Return a memory with recalls, some of which explored, and outcomes; one text is erased."""
+    """Return a memory with recalls, some of which explored, and outcomes.
+
+    Some blocks may take only a share of an answer, and one text is erased.
+    """
     memory = SyncMemory.open(
         store,
         embedder=HashEmbedder(),
@@ -57,6 +60,8 @@ def lived(store: Any) -> SyncMemory:
     ids = [
         memory.learn(f"fact {n} of harbour {n % 5}", confidence=n / 20).block_id for n in range(20)
     ]
+    for block in ids[1:20:3]:
+        memory.rezone(block, "external")
     for number in range(RECALLS):
         found = memory.recall(f"harbour {number % 5}", explore=0.6)
         memory.outcome(list(found.block_ids[:2]), signal=(number % 3) / 2)

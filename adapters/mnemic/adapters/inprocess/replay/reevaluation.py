@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
@@ -30,10 +30,13 @@ from mnemic.kernel.values import Value
 from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import packing, recorded_recalls
 from mnemic.projections.retrieval.abstention import Judgment
+from mnemic.projections.retrieval.lines import Line, lines
 from mnemic.projections.retrieval.ranking import (
     Inquiry,
     Ranking,
+    Rankings,
     rank,
+    rankings,
     reweighted,
     weighing_all,
 )
@@ -44,6 +47,9 @@ GROUP_SIZE: Final = 64
 """Decisions whose questions are multiplied at once: 26 MB of products over 100,000 blocks."""
 GAP_MAX: Final = 32
 """Largest gap, in versions, between two decisions that are read in one pass over the log."""
+
+_Shared: TypeAlias = tuple[Rankings, Line]
+"""What policies share that differ in weights of signals and limits of answers only."""
 
 
 @frozen(kw_only=True)
@@ -220,7 +226,7 @@ def rerun(
             return Rerun(decision=decision, view=view, answers=(), obstacle=gone)
     rest = quick if without is None else without.without(quick)
     counted = rest is quick
-    known: dict[str, Ranking] = {}
+    known: dict[str, _Shared] = {}
     keys = shared or (None,) * len(policies)
     found = [
         _answer(rest, models, decision, policy, counted=counted, known=known, key=key)
@@ -259,12 +265,12 @@ def _answer(
     policy: Policy | None,
     *,
     counted: bool = True,
-    known: dict[str, Ranking],
+    known: dict[str, _Shared],
     key: str | None = None,
 ) -> tuple[Answer, Judgment] | None:
     """Return an answer; if not *counted*, words are counted in the view and not as recorded.
 
-    Rankings that several policies share are looked up in *known*, and added to it.
+    What several policies share is looked up in *known*, and added to it.
     """
     event = decision.event
     under = view if policy is None else view.under(policy)
@@ -282,17 +288,20 @@ def _answer(
     except FrameUnknown:
         return None
     room = limits(request, asked.frame, models)
-    return packing.select(under, asked, _ranked(under, asked, known, key), room)
+    ranking, line = _ranked(under, asked, known, key)
+    return packing.select(under, asked, ranking, room, line=line)
 
 
-def _ranked(view: View, asked: Inquiry, known: dict[str, Ranking], key: str | None) -> Ranking:
+def _ranked(
+    view: View, asked: Inquiry, known: dict[str, _Shared], key: str | None
+) -> tuple[Ranking, Line | None]:
     if key is None:
-        return rank(view, asked)
-    found = known.get(key)
-    if found is None:
-        found = known[key] = rank(view, weighing_all(asked))
-    # Blocks that were ranked separately are merged by score.
-    return rank(view, asked) if found.apart is not None else reweighted(view, asked, found)
+        return rank(view, asked), None
+    shared = known.get(key)
+    if shared is None:
+        found = rankings(view, weighing_all(asked))
+        shared = known[key] = found, lines(view, asked.recipe, found[0].passage)[1]
+    return reweighted(view, asked, shared[0]), shared[1]
 
 
 def _multiplication(
