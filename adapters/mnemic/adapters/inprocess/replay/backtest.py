@@ -18,7 +18,7 @@ from mnemic.adapters.inprocess.engine.commands import Progress, RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
-from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
+from mnemic.adapters.inprocess.replay.policy_answers import Answering, answering
 from mnemic.adapters.inprocess.replay.space_work import SpaceWork, started
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.events import Recorded, Reverted
@@ -115,7 +115,7 @@ def run(
         rows: Answers of earlier runs, to which those of this one are added.
     """
     now = space.view()
-    work = SpaceWork.on(space, models, answered)
+    work = SpaceWork.on(space, models, answering)
     kept = KeptRows() if rows is None else rows
     answers = len(_asked(now, plan)) * (1 + len(plan.policies))
     with started(runner, work, answers=answers) as workers:

@@ -19,7 +19,7 @@ from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import backtest, policy_search, reevaluation
 from mnemic.adapters.inprocess.replay.backtest_scores import DIGITS, ends, rounded, tally
-from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
+from mnemic.adapters.inprocess.replay.policy_answers import Answering, answering
 from mnemic.adapters.inprocess.replay.policy_search import Best, Candidates
 from mnemic.adapters.inprocess.replay.space_work import SpaceWork, started
 from mnemic.adapters.runners.kept_rows import KeptRows
@@ -112,7 +112,7 @@ def tune(
     judged = _judged(space, asked, evidence, plan)
     earlier, later = _split(judged)
     policy_search.require_cmaes()
-    work = SpaceWork.on(space, models, answered)
+    work = SpaceWork.on(space, models, answering)
     kept = KeptRows() if rows is None else rows
     with started(runner, work, answers=len(earlier) * plan.evaluations) as workers:
         trial = _Trial(
