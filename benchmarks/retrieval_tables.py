@@ -23,7 +23,7 @@ class Measured:
     conversations: int
     items: int
     seconds: float
-    """All of it: learning, embedding, asking every system."""
+    """Processor time of all of it: learning, embedding, asking every system."""
     table: Table
 
     @property

@@ -370,8 +370,26 @@ def test_each_recipe_answers_by_itself(read: Callable[..., Conversation]) -> Non
             assert space.memory.explain(decision).recipe == name
 
 
-def test_all_systems_answer_the_same_questions(read: Callable[..., Conversation]) -> None:
-    results = retrieval.compared([read(asked_before="t4")], HashEmbedder(64), OPTIONS, DEFAULT)
+def test_all_systems_answer_the_same_questions_and_a_run_that_was_stopped_goes_on(
+    read: Callable[..., Conversation], tmp_path: Path
+) -> None:
+    options = argparse.Namespace(**vars(OPTIONS), runner="inprocess", rows=tmp_path / "rows.jsonl")
+    tasks = [
+        retrieval.Task(
+            measure="compared",
+            conversation=read(asked_before=turn),
+            embedder="bundled",
+            policies=(DEFAULT,),
+        )
+        for turn in ("t4", None)
+    ]
+    with retrieval.running(options) as rows:
+        first = next(rows.of(tasks))
+    with retrieval.running(options) as rows:
+        again, second = rows.of(tasks)
+    assert again == first
+    assert len(options.rows.read_text("utf-8").splitlines()) == len(tasks)
+    results = retrieval.by_system([first, second])
     assert list(results) == [*retrieval.BASELINES, *(each.name for each in retrieval.RECIPES)]
-    assert {len(each) for each in results.values()} == {1}
+    assert {len(each) for each in results.values()} == {2}
     assert {each[0].recall_10 for each in results.values()} == {1.0}

@@ -3,6 +3,7 @@
 ``in_process``  one task after another, here
 ``processes``   a pool of processes of this machine
 ``on_ray``      actors of a Ray cluster; extra ``ray``
+``worker``      what a process of either holds
 ``kept_rows``   rows in a file, so that a run that was stopped goes on
 """
 

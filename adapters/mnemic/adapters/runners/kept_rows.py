@@ -8,16 +8,19 @@ line that was cut short, by a kill or a full disk, is left out: its row is compu
 from __future__ import annotations
 
 import json
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Self
 
 from mnemic.kernel.errors import StoreFailed
 from mnemic.kernel.ports import Row
 
 
 class KeptRows:
-    """Rows by key. Without a file they are kept for the run only.
+    """Rows by key. Those in a file are read from there when they are needed.
+
+    Without a file they are kept in memory, for the run only.
 
     Raises:
         StoreFailed: The file cannot be read or written.
@@ -26,54 +29,64 @@ class KeptRows:
     def __init__(self, path: str | Path | None = None) -> None:
         self._path = None if path is None else Path(path)
         self._rows: dict[str, Row] = {}
-        self._written: set[str] = set()
-        """Keys of the rows in the file."""
-        self._file: BinaryIO | None = None
+        self._places: dict[str, tuple[int, int]] = {}
+        """By key, where the line of a row begins in the file, and its length."""
+        self._file: FileIO | None = None
         if self._path is not None:
             try:
-                self._read(self._path)
-                self._file = self._path.open("ab", buffering=0)
+                self._file = FileIO(self._path, "a+")
+                if not self._read(self._path):
+                    self._file.write(b"\n")
             except OSError as error:
                 raise self._failed(error) from error
 
-    def _read(self, path: Path) -> None:
-        if not path.exists():
-            return
-        body = path.read_bytes()
-        for line in body.splitlines():
-            try:
-                found = json.loads(line)
-                self._rows[found["key"]] = found["row"]
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue  # cut short
-        self._written.update(self._rows)
-        if body and not body.endswith(b"\n"):
-            with path.open("ab") as file:
-                file.write(b"\n")
+    def _read(self, path: Path) -> bool:
+        """Look up the rows of a file, and return whether its last line is whole."""
+        start, line = 0, b"\n"
+        with path.open("rb") as lines:
+            for line in lines:
+                try:
+                    found = json.loads(line)
+                    key, _ = found["key"], found["row"]
+                    self._places[key] = start, len(line)
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    pass  # cut short
+                start += len(line)
+        return line.endswith(b"\n")
 
     def __contains__(self, key: str) -> bool:
-        return key in self._rows
+        return key in self._places or key in self._rows
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._places) + len(self._rows)
 
     def __getitem__(self, key: str) -> Row:
-        return self._rows[key]
+        if self._file is None:
+            return self._rows[key]
+        start, length = self._places[key]
+        try:
+            self._file.seek(start)
+            return json.loads(self._file.read(length))["row"]
+        except OSError as error:
+            raise self._failed(error) from error
 
     def keep(self, key: str, row: Row) -> None:
-        """Add a row, in the file too.
+        """Add a row, in the file if there is one.
 
         Raises:
             StoreFailed: It cannot be written.
         """
-        if self._file is not None and key not in self._written:
-            line = json.dumps({"key": key, "row": row}, separators=(",", ":"))
+        if self._file is None:
+            self._rows[key] = row
+        elif key not in self._places:
+            line = json.dumps({"key": key, "row": row}, separators=(",", ":")).encode() + b"\n"
+            rest = memoryview(line)
             try:
-                self._file.write(f"{line}\n".encode())
+                while rest:  # a disk that is nearly full takes a part, then none
+                    rest = rest[self._file.write(rest) :]
+                self._places[key] = self._file.tell() - len(line), len(line)
             except OSError as error:
                 raise self._failed(error) from error
-            self._written.add(key)
-        self._rows[key] = row
 
     def drop(self, key: str) -> None:
         """Forget a row of this run; in a file it stays."""

@@ -10,13 +10,14 @@ of them see by the same path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from attrs import frozen
 
 from mnemic.adapters.extras import require
+from mnemic.adapters.runners.worker import Worker
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.ports import Row, Task, Work
 
@@ -40,7 +41,7 @@ def on_ray(work: Work, *, workers: int | None = None) -> Generator[RayActors]:
 
     Args:
         work: Sent to each actor by pickle.
-        workers: How many actors; None: one per processor of the cluster.
+        workers: How many actors, at most one per processor of the cluster; None: so many.
     """
     require_ray()
     import ray  # pyright: ignore[reportMissingImports] - no extra of a checkout needs it
@@ -50,8 +51,9 @@ def on_ray(work: Work, *, workers: int | None = None) -> Generator[RayActors]:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
     actors: list[Any] = []
     try:
-        count = workers or int(ray.cluster_resources().get("CPU", 1))
-        actor = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)(_Actor)
+        most = max(1, int(ray.cluster_resources().get("CPU", 1)))  # more would never start
+        count = min(workers or most, most)
+        actor = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)(Worker)
         actors += [actor.remote(work) for _ in range(count)]
         yield RayActors(tuple(actors))
     finally:
@@ -105,18 +107,3 @@ class RayActors:
                 ) from error
             occupy(actor)
             yield place, row
-
-
-class _Actor:
-    """Holds a work, and what it loaded, in a process of Ray."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._stack = ExitStack()
-        self._do: Callable[[Task], Row] | None = None
-
-    def do(self, task: Task) -> Row:
-        """Return the row of a task; the work begins with the first."""
-        if self._do is None:
-            self._do = self._stack.enter_context(self._work.begin())
-        return self._do(task)

@@ -4,9 +4,8 @@ Rules of this module:
 
 1. Workers are spawned, never forked: a fork would copy locks, threads and open files. So a script
    that uses this runner needs ``if __name__ == "__main__":``, as for any pool of Python.
-2. A worker begins its work with its first task, so that a failure to begin reaches the caller.
-3. A worker ends with the process that started it, however that ends, and leaves Ctrl-C to it.
-4. If a worker is killed, the pool is replaced, and what it had not answered is done again.
+2. A worker ends with the process that started it, however that ends, and leaves Ctrl-C to it.
+3. If a worker is killed, the pool is replaced, and what it had not answered is done again.
 """
 
 from __future__ import annotations
@@ -15,13 +14,14 @@ import atexit
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from threading import Thread
 from typing import Final
 
+from mnemic.adapters.runners.worker import Worker
 from mnemic.adapters.system.processors import processors
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.ports import Row, Task, Work
@@ -106,23 +106,15 @@ class ProcessPool:
 # --- in a worker ----------------------------------------------------------------------------
 
 
-class _Worker:
-    """What a worker process holds: the work, and its function once it has begun."""
-
-    def __init__(self) -> None:
-        self.work: Work | None = None
-        self.do: Callable[[Task], Row] | None = None
-        self.stack = ExitStack()
-
-
-_worker: Final = _Worker()
+_workers: Final[list[Worker]] = []
+"""The one of this process."""
 
 
 def _receive(work: Work) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
-    atexit.register(_worker.stack.close)  # a work that is left to the collector ends too late
-    _worker.work = work
+    _workers.append(Worker(work))
+    atexit.register(_workers[0].close)  # a work that is left to the collector ends too late
 
 
 def _end_with_parent() -> None:
@@ -133,7 +125,4 @@ def _end_with_parent() -> None:
 
 
 def _do(task: Task) -> Row:
-    if _worker.do is None:
-        assert _worker.work is not None  # noqa: S101 - the pool's initializer sets it
-        _worker.do = _worker.stack.enter_context(_worker.work.begin())
-    return _worker.do(task)
+    return _workers[0].do(task)

@@ -232,12 +232,20 @@ def _asked(inquiry: Inquiry, limits: Limits) -> Asked:
 
 
 def select(
-    view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits
+    view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits, *, line: Line | None = None
 ) -> tuple[Answer, Judgment]:
-    """Return what ``pack`` would record, without the rendered text."""
+    """Return what ``pack`` would record, without the rendered text.
+
+    Args:
+        view: As for ``pack``.
+        inquiry: As for ``pack``.
+        ranking: As for ``pack``.
+        limits: As for ``pack``.
+        line: The second of ``lines``, which many answers to one question may share; None: its own.
+    """
+    line = line or lines(view, inquiry.recipe, ranking.passage)[1]
     judgment = judged(view.policy, inquiry.recipe, ranking)
     limits = evolve(limits, heading=judgment.heading)
-    _, line = lines(view, inquiry.recipe, ranking.passage)
     places, _ = _choose(view, ranking, limits, line)
     return _answer(view, ranking, places, ranking.answer_rows(places)), judgment
 

@@ -13,8 +13,8 @@ either group; within the unlimited group, its own ranking decides which block ta
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
@@ -157,14 +157,17 @@ class Ranking:
         return int(found[0]) if len(found) else None
 
 
+Rankings: TypeAlias = tuple[Ranking, Ranking | None]
+"""Every block, ranked among all, and those that others must not influence, ranked among themselves;
+None: there are no others."""
+
+
 def rank(view: View, inquiry: Inquiry) -> Ranking:
     """Return every scored block of *view* for *inquiry*.
 
     Source: DOMAIN section 6.
     """
-    found = _all_ranked(view.knowing(inquiry.statistics), inquiry)
-    turns = _said_once(view, found)
-    return found if turns is found.turns else evolve(found, turns=turns)
+    return _merged(view, inquiry, *rankings(view, inquiry))
 
 
 def weighing_all(inquiry: Inquiry) -> Inquiry:
@@ -174,17 +177,27 @@ def weighing_all(inquiry: Inquiry) -> Inquiry:
     return evolve(inquiry, eligibility=evolve(inquiry.eligibility, frame=frame))
 
 
-def reweighted(view: View, inquiry: Inquiry, known: Ranking) -> Ranking:
-    """Return the ranking of *inquiry*, from one that differs in the weights of signals only.
+def reweighted(view: View, inquiry: Inquiry, known: Rankings) -> Ranking:
+    """Return the ranking of *inquiry*, from rankings that differ in the weights of signals only.
 
     The weights decide nothing but scores and order, so matching, candidates and signals are reused:
     many weights for one question cost little more than one.
 
     Args:
-        view: Of the ranking, under a policy that differs in nothing else but limits of answers.
+        view: Of the rankings, under a policy that differs in nothing else but limits of answers.
         inquiry: The inquiry, with its own weights.
-        known: What ``rank`` gave for ``weighing_all(inquiry)``, with no blocks ranked separately.
+        known: What ``rankings`` gave for ``weighing_all(inquiry)``.
     """
+    everything, apart = known
+    return _merged(
+        view,
+        inquiry,
+        _reweighted(view, inquiry, everything),
+        None if apart is None else _reweighted(view, inquiry, apart),
+    )
+
+
+def _reweighted(view: View, inquiry: Inquiry, known: Ranking) -> Ranking:
     weights = inquiry.frame.weights(asked=known.match is not None)
     scores = composites(weights, list(np.maximum(0, known.table[: len(SIGNALS)])))
     order = best_first(
@@ -193,7 +206,7 @@ def reweighted(view: View, inquiry: Inquiry, known: Ranking) -> Ranking:
         scores,
         _strengths(inquiry, known.match, known.numbers),
     )
-    found = evolve(
+    return evolve(
         known,
         numbers=known.numbers[order],
         scores=scores[order],
@@ -202,7 +215,6 @@ def reweighted(view: View, inquiry: Inquiry, known: Ranking) -> Ranking:
         turns=np.arange(len(order)),
         probabilities=None if known.probabilities is None else known.probabilities[order],
     )
-    return evolve(found, turns=_said_once(view, found))
 
 
 def _said_once(view: View, found: Ranking) -> Ints:
@@ -234,18 +246,20 @@ def _said_once(view: View, found: Ranking) -> Ints:
     return np.concatenate((first, found.turns[SAID_ONCE_MAX:], found.turns[behind]))
 
 
-def _all_ranked(view: View, inquiry: Inquiry) -> Ranking:
+def rankings(view: View, inquiry: Inquiry) -> Rankings:
+    """Return the rankings that ``rank`` merges."""
+    view = view.knowing(inquiry.statistics)
     pool = eligible(view, inquiry.eligibility)
     if inquiry.vector is not None and inquiry.near is None and pool is view.present.numbers:
         view = view.multiplied_by(inquiry.vector)
     everything = _ranked(view, inquiry, pool)
     apart = view.unlimited()
     if apart is None:
-        return everything
+        return everything, None
     # The approximate search covers all blocks; for a subset, every vector is looked at.
     apart = apart.knowing(inquiry.statistics[1:])
     own = evolve(inquiry, near=None)
-    return _merged(view, inquiry, everything, _ranked(apart, own, eligible(apart, own.eligibility)))
+    return everything, _ranked(apart, own, eligible(apart, own.eligibility))
 
 
 def _ranked(view: View, inquiry: Inquiry, pool: Ints) -> Ranking:
@@ -327,8 +341,14 @@ def best_first(ids: Ids, numbers: Ints, scores: Ints, strengths: Ints | None) ->
     return order
 
 
-def _merged(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -> Ranking:
-    """Return *apart* merged with those of *everything* that may take only a share of an answer."""
+def _merged(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking | None) -> Ranking:
+    whole = everything if apart is None else _joined(view, inquiry, everything, apart)
+    turns = _said_once(view, whole)
+    return whole if turns is whole.turns else evolve(whole, turns=turns)
+
+
+def _joined(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -> Ranking:
+    """Return *apart* joined with those of *everything* that may take only a share of an answer."""
     limited = everything.shares < NANO
     numbers = np.concatenate((apart.numbers, everything.numbers[limited]))
     scores = np.concatenate((apart.scores, everything.scores[limited]))
@@ -339,41 +359,40 @@ def _merged(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -
     strengths = [each for each in own if each is not None]
     ids, joined = view.state.catalogue.ids, np.concatenate(strengths) if strengths else None
     order = best_first(ids, numbers, scores, joined)
-    merged = numbers[order]
-    places = {number: place for place, number in enumerate(merged.tolist())}
-    others = {*numbers.tolist()} - {*apart.numbers.tolist()}
+    numbers = numbers[order]
+    others = {*everything.numbers[limited].tolist()}
     brought = {number: seed for number, seed in everything.via.items() if number in others}
-    turns = [places[number] for number in _in_turn(everything, apart)]
+    by_number = numbers.argsort()
+    turns = by_number[numbers[by_number].searchsorted(_in_turn(everything, apart))]
     table = np.concatenate((apart.table, everything.table[:, limited]), axis=1)[:, order]
     return Ranking(
-        numbers=merged,
+        numbers=numbers,
         scores=scores[order],
         table=table,
         via=apart.via | brought,
         guaranteed=everything.guaranteed,
         match=everything.match,
-        shares=view.shares(merged),
-        turns=np.array(turns, dtype=np.int64),
+        shares=view.shares(numbers),
+        turns=turns,
         apart=apart.match,
         probabilities=_probabilities(inquiry, table),
     )
 
 
-def _in_turn(everything: Ranking, apart: Ranking) -> Iterator[int]:
-    """Yield blocks that are not guaranteed in the order of *everything*.
+def _in_turn(everything: Ranking, apart: Ranking) -> Ints:
+    """Return the blocks that are not guaranteed in the order of *everything*.
 
     Each place of a block that was ranked separately goes to the next best of these by their own
     ranking.
     """
-    first = everything.guaranteed
-    own = (number for number in apart.numbers.tolist() if number not in first)
-    for number, share in zip(everything.numbers.tolist(), everything.shares.tolist(), strict=True):
-        if number in first:
-            continue
-        following = number if share < NANO else next(own, None)
-        if following is not None:
-            yield following
-    yield from own
+    first = np.array(list(everything.guaranteed), dtype=np.int64)
+    places = ~np.isin(everything.numbers, first)
+    numbers = everything.numbers[places]
+    own = apart.numbers[~np.isin(apart.numbers, first)]
+    free = (everything.shares[places] == NANO).nonzero()[0]
+    taken = min(len(free), len(own))
+    numbers[free[:taken]] = own[:taken]
+    return np.concatenate((np.delete(numbers, free[taken:]), own[taken:]))
 
 
 def digest(ids_and_scores: list[tuple[BlockId, int]]) -> str:

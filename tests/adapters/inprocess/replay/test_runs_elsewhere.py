@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.replay import reevaluation
-from mnemic.adapters.inprocess.replay.policy_answers import answered
+from mnemic.adapters.inprocess.replay.policy_answers import answering
 from mnemic.adapters.inprocess.replay.policy_search import shares
 from mnemic.adapters.inprocess.replay.space_work import SpaceWork
 from mnemic.adapters.runners.in_process import in_process
@@ -46,7 +46,10 @@ POLICIES = [
 
 
 def lived(store: Any) -> SyncMemory:
-    """Return a memory with recalls, some of which explored, and outcomes; one text is erased."""
+    """Return a memory with recalls, some of which explored, and outcomes.
+
+    Some blocks may take only a share of an answer, and one text is erased.
+    """
     memory = SyncMemory.open(
         store,
         embedder=HashEmbedder(),
@@ -57,6 +60,8 @@ def lived(store: Any) -> SyncMemory:
     ids = [
         memory.learn(f"fact {n} of harbour {n % 5}", confidence=n / 20).block_id for n in range(20)
     ]
+    for block in ids[1:20:3]:
+        memory.rezone(block, "external")
     for number in range(RECALLS):
         found = memory.recall(f"harbour {number % 5}", explore=0.6)
         memory.outcome(list(found.block_ids[:2]), signal=(number % 3) / 2)
@@ -140,7 +145,7 @@ FILES = Path("/proc/self/fd")
 @pytest.mark.skipif(not FILES.exists(), reason="lists the open files of the process")
 def test_a_worker_that_finds_another_history_closes_its_store(memory: SyncMemory) -> None:
     host: Any = memory  # the engine under the operation
-    here = SpaceWork.on(host._open(), host._models, answered)  # noqa: SLF001
+    here = SpaceWork.on(host._open(), host._models, answering)  # noqa: SLF001
     assert here.stored is not None
     work = evolve(here, stored=evolve(here.stored, digest=b"another"), handle=None)
     with evolve(here, handle=None).begin():
@@ -177,7 +182,11 @@ def test_policies_that_share_a_ranking_answer_as_they_would_alone(
     space, models = host._open(), host._models  # noqa: SLF001
     versions = reevaluation.decision_versions(space.view())[-3:]
     asked = list(reevaluation.decisions(space, versions))
-    together = list(reevaluation.reruns(space, models, asked, policies))
+    kept: reevaluation.Kept = {}
+    *_, together = (  # the second time, what is shared is kept for the third
+        list(reevaluation.reruns(space, models, asked, policies, kept=kept)) for _ in range(3)
+    )
+    assert all(kept.values())
     for place, policy in enumerate(policies):
         for mine, rerun in zip(
             reevaluation.reruns(space, models, asked, [policy]), together, strict=True

@@ -18,7 +18,7 @@ from mnemic.adapters.inprocess.engine.commands import Progress, RunnerChoice
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import reevaluation
-from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
+from mnemic.adapters.inprocess.replay.policy_answers import Answering, answering
 from mnemic.adapters.inprocess.replay.space_work import SpaceWork, started
 from mnemic.adapters.runners.kept_rows import KeptRows
 from mnemic.kernel.events import Recorded, Reverted
@@ -115,8 +115,31 @@ def run(
         rows: Answers of earlier runs, to which those of this one are added.
     """
     now = space.view()
-    after, upto = _version_range(now, plan)
-    asked = reevaluation.decision_versions(now, after=after, upto=upto)
+    work = SpaceWork.on(space, models, answering)
+    kept = KeptRows() if rows is None else rows
+    answers = len(_asked(now, plan)) * (1 + len(plan.policies))
+    with started(runner, work, answers=answers) as workers:
+        return tried(space, now, plan, Answering(now, space, kept, workers), progress=progress)
+
+
+def tried(
+    space: SessionHandle,
+    now: View,
+    plan: Plan,
+    answering: Answering,
+    *,
+    progress: Progress | None = None,
+) -> Trial:
+    """Do what ``run`` does, on a runner that has been started.
+
+    Args:
+        space: As for ``run``.
+        now: The space as it is.
+        plan: As for ``run``.
+        answering: Answers the decisions, with their random draws.
+        progress: As for ``run``.
+    """
+    asked = _asked(now, plan)
     judgments = RelevanceJudgments(
         judgment_evidence(space, now, asked, horizon_us=plan.horizon_us),
         horizon_us=plan.horizon_us,
@@ -125,17 +148,13 @@ def run(
     trial = Trial(
         shown=[[] for _ in range(count)], digests=[hashlib.sha256() for _ in range(count)]
     )
-    work = SpaceWork.on(space, models, answered)
-    kept = KeptRows() if rows is None else rows
     done = 0
-    with started(runner, work, answers=len(asked) * count) as workers:
-        answering = Answering(now, space, kept, workers)
-        for found in answering.answers(asked, plan.policies):
-            for place, facts in enumerate(found.recorded):
-                _add(trial, facts, [row[place] for row in found.policies], judgments)
-            done += len(found.recorded)
-            if progress is not None:
-                progress(done, len(asked))
+    for found in answering.answers(asked, plan.policies):
+        for place, facts in enumerate(found.recorded):
+            _add(trial, facts, [row[place] for row in found.policies], judgments)
+        done += len(found.recorded)
+        if progress is not None:
+            progress(done, len(asked))
     return trial
 
 
@@ -160,6 +179,11 @@ def _add(
 def resampling_group(decision: DecisionId, session: SessionId | None) -> str:
     """Return the group of a decision: its session, or the decision itself if it has none."""
     return f"decision {decision}" if session is None else f"session {session}"
+
+
+def _asked(now: View, plan: Plan) -> list[int]:
+    after, upto = _version_range(now, plan)
+    return reevaluation.decision_versions(now, after=after, upto=upto)
 
 
 def _version_range(now: View, plan: Plan) -> tuple[int, int]:

@@ -11,7 +11,8 @@ Rules of this module:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from attrs import evolve, frozen
@@ -64,7 +65,7 @@ class Answering:
         view: The state of the space whose erasures are part of the keys of rows.
         space: The space of the decisions.
         rows: Rows of earlier runs, and where new ones are kept.
-        runner: Does ``answered``.
+        runner: Does ``answering``.
         silent: See ``Chunk``.
     """
 
@@ -130,7 +131,15 @@ def _hex(digest: bytes | None) -> str:
 # --- the work -------------------------------------------------------------------------------
 
 
-def answered(space: SessionHandle, models: Models, chunk: Chunk) -> list[Row]:
+def answering(space: SessionHandle, models: Models) -> Callable[[Chunk], list[Row]]:
+    """Return the function that answers chunks; it keeps what later policies may share."""
+    kept: reevaluation.Kept = {}
+    return partial(answered, space, models, kept)
+
+
+def answered(
+    space: SessionHandle, models: Models, kept: reevaluation.Kept, chunk: Chunk
+) -> list[Row]:
     """Return the row of each policy of a chunk."""
     policies = [each for each in chunk.policies if each is not None]
     wanted = None in chunk.policies
@@ -140,7 +149,7 @@ def answered(space: SessionHandle, models: Models, chunk: Chunk) -> list[Row]:
     asked = list(reevaluation.decisions(space, chunk.versions))
     given = [_silenced(each) for each in asked] if chunk.silent else asked
     for decision, rerun in zip(
-        asked, reevaluation.reruns(space, models, given, policies), strict=True
+        asked, reevaluation.reruns(space, models, given, policies, kept=kept), strict=True
     ):
         facts.append(_facts(decision, rerun, models, pools=chunk.silent) if wanted else {})
         if rerun.obstacle is not None:
@@ -152,7 +161,7 @@ def answered(space: SessionHandle, models: Models, chunk: Chunk) -> list[Row]:
         explored = decision.event.explored
         if not chunk.silent and explored is not None and explored.drawn:
             drawn[len(facts) - 1] = _silenced(decision)
-    again = reevaluation.reruns(space, models, drawn.values(), (None, *policies))
+    again = reevaluation.reruns(space, models, drawn.values(), (None, *policies), kept={})
     for place, rerun in zip(drawn, again, strict=True):
         own, *others = (_blocks(answer) for answer in rerun.answers)
         facts[place]["silent"] = own

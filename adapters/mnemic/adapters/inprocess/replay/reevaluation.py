@@ -10,11 +10,10 @@ reads the vectors once for many questions; each view is derived from the previou
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
@@ -30,10 +29,13 @@ from mnemic.kernel.values import Value
 from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import packing, recorded_recalls
 from mnemic.projections.retrieval.abstention import Judgment
+from mnemic.projections.retrieval.lines import Line, lines
 from mnemic.projections.retrieval.ranking import (
     Inquiry,
     Ranking,
+    Rankings,
     rank,
+    rankings,
     reweighted,
     weighing_all,
 )
@@ -44,6 +46,14 @@ GROUP_SIZE: Final = 64
 """Decisions whose questions are multiplied at once: 26 MB of products over 100,000 blocks."""
 GAP_MAX: Final = 32
 """Largest gap, in versions, between two decisions that are read in one pass over the log."""
+
+_Shared: TypeAlias = tuple[Rankings, Line]
+"""What policies share that differ in weights of signals and limits of answers only."""
+Kept: TypeAlias = dict[int, dict[str, _Shared]]
+"""What was shared by policies, by the version of a decision and their key; empty for decisions that
+were answered once."""
+KEPT_BLOCKS_MAX: Final = 500_000
+"""Size of what is kept, as blocks of a space times what is shared: some 300 bytes each."""
 
 
 @frozen(kw_only=True)
@@ -137,14 +147,20 @@ def reruns(
     policies: Sequence[Policy | None],
     *,
     without: Selection | None = None,
+    kept: Kept | None = None,
 ) -> Iterator[Rerun]:
     """Yield each decision answered again under each of *policies*; None is its own.
 
     With *without*, each is answered as though the blocks of those writes were not in memory.
 
+    With *kept*, policies that differ in weights and limits only are answered from one ranking, and
+    a ranking that is needed a second time is kept there for later calls. Then the rows of answers
+    also hold signals whose weight is 0.
+
     The space has to be caught up. Decisions in the order of the log are the quickest.
     """
-    shared = _sharing(policies)
+    shared = () if kept is None else policies
+    keys = [None if policy is None else _ranking_key(policy) for policy in shared]
     with ThreadPoolExecutor(1, thread_name_prefix="mnemic-products") as ahead:
         for together, products in _multiplied_ahead(space, asked, ahead):
             for decision in together:
@@ -155,7 +171,8 @@ def reruns(
                     policies,
                     products=products.result(),
                     without=without,
-                    shared=shared,
+                    keys=keys,
+                    kept=kept if without is None else None,
                 )
                 yield found
 
@@ -188,7 +205,8 @@ def rerun(
     *,
     products: Products | None = None,
     without: Selection | None = None,
-    shared: Sequence[str | None] = (),
+    keys: Sequence[str | None] = (),
+    kept: Kept | None = None,
 ) -> Rerun:
     """Return one decision answered again under each of *policies*; None is its own.
 
@@ -199,9 +217,10 @@ def rerun(
         policies: The policies.
         products: Products of its question with the vectors, if already computed.
         without: Writes whose blocks are left out.
-        shared: For each policy, a key that it shares with those that differ from it in weights of
-            signals and limits of answers only; None: no other does. Such policies are answered
-            from one ranking.
+        keys: For each policy, a key that it shares with those that differ from it in weights of
+            signals and limits of answers only; they are answered from one ranking. None: it shares
+            none.
+        kept: See ``reruns``.
     """
     event = decision.event
     view = recorded_recalls.view_of(space.state, event)
@@ -220,25 +239,22 @@ def rerun(
             return Rerun(decision=decision, view=view, answers=(), obstacle=gone)
     rest = quick if without is None else without.without(quick)
     counted = rest is quick
-    known: dict[str, Ranking] = {}
-    keys = shared or (None,) * len(policies)
+    version = decision.recorded.version
+    known: dict[str, _Shared] = {} if kept is None else {**kept.get(version, {})}
+    keys = keys or (None,) * len(policies)
     found = [
         _answer(rest, models, decision, policy, counted=counted, known=known, key=key)
         for policy, key in zip(policies, keys, strict=True)
     ]
+    blocks = len(space.state.catalogue.ids)
+    if kept is not None and sum(map(len, kept.values())) * blocks < KEPT_BLOCKS_MAX:
+        kept[version] = known if version in kept else {}
     return Rerun(
         decision=decision,
         view=view if counted else rest,
         answers=tuple(None if each is None else each[0] for each in found),
         judgments=tuple(None if each is None else each[1] for each in found),
     )
-
-
-def _sharing(policies: Sequence[Policy | None]) -> list[str | None]:
-    """Return the argument *shared* of ``rerun`` for some policies."""
-    keys = [None if policy is None else _ranking_key(policy) for policy in policies]
-    counts = Counter(keys)
-    return [key if counts[key] > 1 else None for key in keys]
 
 
 def _ranking_key(policy: Policy) -> str:
@@ -259,12 +275,12 @@ def _answer(
     policy: Policy | None,
     *,
     counted: bool = True,
-    known: dict[str, Ranking],
+    known: dict[str, _Shared],
     key: str | None = None,
 ) -> tuple[Answer, Judgment] | None:
     """Return an answer; if not *counted*, words are counted in the view and not as recorded.
 
-    Rankings that several policies share are looked up in *known*, and added to it.
+    What several policies share is looked up in *known*, and added to it.
     """
     event = decision.event
     under = view if policy is None else view.under(policy)
@@ -282,17 +298,20 @@ def _answer(
     except FrameUnknown:
         return None
     room = limits(request, asked.frame, models)
-    return packing.select(under, asked, _ranked(under, asked, known, key), room)
+    ranking, line = _ranked(under, asked, known, key)
+    return packing.select(under, asked, ranking, room, line=line)
 
 
-def _ranked(view: View, asked: Inquiry, known: dict[str, Ranking], key: str | None) -> Ranking:
+def _ranked(
+    view: View, asked: Inquiry, known: dict[str, _Shared], key: str | None
+) -> tuple[Ranking, Line | None]:
     if key is None:
-        return rank(view, asked)
-    found = known.get(key)
-    if found is None:
-        found = known[key] = rank(view, weighing_all(asked))
-    # Blocks that were ranked separately are merged by score.
-    return rank(view, asked) if found.apart is not None else reweighted(view, asked, found)
+        return rank(view, asked), None
+    shared = known.get(key)
+    if shared is None:
+        found = rankings(view, weighing_all(asked))
+        shared = known[key] = found, lines(view, asked.recipe, found[0].passage)[1]
+    return reweighted(view, asked, shared[0]), shared[1]
 
 
 def _multiplication(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
@@ -50,7 +52,7 @@ def replay_all(
     first = -1 if after is None else _version("after", after)
     last = now.version if upto is None else _version("upto", upto)
     versions = decision_versions(now, after=first, upto=last)
-    work = SpaceWork.on(space, models, replayed)
+    work = SpaceWork.on(space, models, replaying)
     parts = list(chunks(versions, CHUNK))
     rows: dict[int, list[Replayed]] = {}
     done = 0
@@ -98,6 +100,11 @@ class Chunk:
 
 Replayed: TypeAlias = tuple[int, str, str | None]
 """Version of a decision, its outcome, and what is suspected if it differs."""
+
+
+def replaying(space: SessionHandle, models: Models) -> Callable[[Chunk], list[Replayed]]:
+    """Return the function that computes the decisions of a chunk again."""
+    return partial(replayed, space, models)
 
 
 def replayed(space: SessionHandle, models: Models, chunk: Chunk) -> list[Replayed]:

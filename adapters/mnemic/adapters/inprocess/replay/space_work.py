@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -25,8 +24,8 @@ from mnemic.adapters.system.processors import processors
 from mnemic.kernel.errors import FieldRefused, HistoryReplaced
 from mnemic.kernel.ports import Row, Runner
 
-Apply: TypeAlias = Callable[[SessionHandle, Models, Any], Row]
-"""A function of a module: from a space, models and a task to its row."""
+Begin: TypeAlias = Callable[[SessionHandle, Models], Callable[[Any], Row]]
+"""A function of a module: from a space and models to what gives the row of a task."""
 CHUNK: Final = 16
 """Decisions of one task: enough of them to share their reading, and few enough to spread."""
 AUTO_ANSWERS: Final = 4000
@@ -47,9 +46,9 @@ class StoredSpace:
 
 @define
 class SpaceWork:
-    """Applies a function to tasks, on a folded space. Implements ``mnemic.kernel.ports.Work``."""
+    """Does tasks on a folded space. Implements ``mnemic.kernel.ports.Work``."""
 
-    apply: Apply
+    do: Begin
     models: Models
     stored: StoredSpace | None
     """None: no other process can open the store."""
@@ -57,8 +56,8 @@ class SpaceWork:
     """The space in this process; it is not sent to others."""
 
     @classmethod
-    def on(cls, space: SessionHandle, models: Models, apply: Apply) -> SpaceWork:
-        """Return the work of *apply* on an open space."""
+    def on(cls, space: SessionHandle, models: Models, do: Begin) -> SpaceWork:
+        """Return the work of *do* on an open space."""
         found = address_of_store(space.store)
         stored = None
         if found is not None:
@@ -70,7 +69,7 @@ class SpaceWork:
                 version=version,
                 digest=space.log.digest_at(version),
             )
-        return cls(apply, models, stored, space)
+        return cls(do, models, stored, space)
 
     @contextmanager
     def begin(self) -> Generator[Callable[[Any], Row]]:
@@ -81,11 +80,11 @@ class SpaceWork:
             NotAStore, StoreFailed, LogCorrupt: The store cannot be opened.
         """
         if self.handle is not None:
-            yield partial(self.apply, self.handle, self.models)
+            yield self.do(self.handle, self.models)
             return
         assert self.stored is not None  # noqa: S101 - it was pickled
         with _opened(self.stored) as handle:
-            yield partial(self.apply, handle, self.models)
+            yield self.do(handle, self.models)
 
     def __getstate__(self) -> tuple[Any, ...]:
         if self.stored is None:
@@ -98,10 +97,10 @@ class SpaceWork:
         bare = evolve(
             self.models, embedder=None, coming=None, others=(), analyst=None, extractor=None
         )
-        return self.apply, bare, self.stored
+        return self.do, bare, self.stored
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.apply, self.models, self.stored = state
+        self.do, self.models, self.stored = state
         self.handle = None
 
 

@@ -19,7 +19,7 @@ from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.replay import backtest, policy_search, reevaluation
 from mnemic.adapters.inprocess.replay.backtest_scores import DIGITS, ends, rounded, tally
-from mnemic.adapters.inprocess.replay.policy_answers import Answering, answered
+from mnemic.adapters.inprocess.replay.policy_answers import Answering, answering
 from mnemic.adapters.inprocess.replay.policy_search import Best, Candidates
 from mnemic.adapters.inprocess.replay.space_work import SpaceWork, started
 from mnemic.adapters.runners.kept_rows import KeptRows
@@ -112,7 +112,7 @@ def tune(
     judged = _judged(space, asked, evidence, plan)
     earlier, later = _split(judged)
     policy_search.require_cmaes()
-    work = SpaceWork.on(space, models, answered)
+    work = SpaceWork.on(space, models, answering)
     kept = KeptRows() if rows is None else rows
     with started(runner, work, answers=len(earlier) * plan.evaluations) as workers:
         trial = _Trial(
@@ -137,9 +137,10 @@ def tune(
             return _result(plan, candidates, best, _Verdict(first, second))
         fitted = trial.comparisons(first, best.policy)
         found = trial.comparisons(second, best.policy)
-    policies = {"in force": now.policy, "tuned": best.policy}
-    tested = _backtest(space, models, plan=plan, later=later, policies=policies)
-    verdict = _Verdict(first, second, fitted, found, tested)
+        tested = _backtest_plan(plan, later, {"in force": now.policy, "tuned": best.policy})
+        drawn = Answering(now, space, kept, workers)
+        scores = tally(backtest.tried(space, now, tested, drawn), tested)
+    verdict = _Verdict(first, second, fitted, found, scores)
     return _result(plan, candidates, best, verdict)
 
 
@@ -294,15 +295,10 @@ def _shown(facts: Mapping[str, Any], gains: Mapping[int, int], group: str) -> Sh
 # --- the result -----------------------------------------------------------------------------
 
 
-def _backtest(
-    space: SessionHandle,
-    models: Models,
-    *,
-    plan: Plan,
-    later: Sequence[Judged],
-    policies: Mapping[str, Policy],
-) -> Backtest:
-    tested = backtest.Plan(
+def _backtest_plan(
+    plan: Plan, later: Sequence[Judged], policies: Mapping[str, Policy]
+) -> backtest.Plan:
+    return backtest.Plan(
         names=tuple(policies),
         policies=tuple(policies.values()),
         from_us=later[0].active_us,
@@ -311,7 +307,6 @@ def _backtest(
         horizon_us=plan.horizon_us,
         seed=plan.seed,
     )
-    return tally(backtest.run(space, models, tested, None), tested)
 
 
 @frozen
