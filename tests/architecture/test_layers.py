@@ -64,9 +64,9 @@ LAYERS = {
             """
             agent_framework anthropic anyio attrs bpe_openai cattrs cmaes cryptography cyclopts
             eventsourcing filelock google hnswlib httptools httpx httpx_sse ijson langchain_core
-            langgraph litestar markdown_it matplotlib mcp msgspec numpy onnxruntime opentelemetry
-            orjson prometheus_client psycopg psycopg_pool pydantic pydantic_ai ray rich scipy
-            starlette tenacity tokenizers uvicorn yaml
+            langgraph litestar markdown_it matplotlib mcp msgspec numpy obstore onnxruntime
+            opentelemetry orjson prometheus_client psycopg psycopg_pool pydantic pydantic_ai ray
+            rich scipy starlette tenacity tokenizers uvicorn yaml
             """.split()
         ),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ class ReadOnceWritten(VersionedTable):
 
     reader: Callable[[], object] | None = None
 
-    def put(self, key: int, version: int, values: tuple[int, ...]) -> None:
+    def put(self, key: int, version: int, values: Sequence[int]) -> None:
         super().put(key, version, values)
         if self.reader is not None:
             self.reader()

@@ -53,6 +53,21 @@ def test_an_address_of_another_machine_is_refused(noted: Shell, tmp_path: Path) 
     assert "cannot listen at" in ran.error["detail"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--checkpoints", "database"),
+        ("--checkpoint-cache", "cache"),
+        ("--checkpoints", "folder", "--checkpoint-cache", "cache"),
+    ],
+)
+def test_a_file_has_its_checkpoints_beside_it_and_no_cache(
+    noted: Shell, given: tuple[str, ...]
+) -> None:
+    ran = noted("--json", "serve", "--open-loopback", *given)
+    assert (ran.exit, ran.error["code"]) == (1, "field-refused")
+
+
 def test_a_port_has_a_number_that_ports_have(noted: Shell) -> None:
     ran = noted("--json", "serve", "--port", "70000", "--open-loopback")
     assert (ran.exit, ran.error["field"]) == (1, "port")

@@ -193,6 +193,7 @@ class PairsAdded(Pairwise[int]):
 
     def __init__(self) -> None:
         super().__init__(BY_PAIR)
+        assert (0, 0) not in self  # derives the keys, which the writer does before it adds any
         self._pairs = AppendedMeanwhile(self)
 
 
@@ -201,6 +202,26 @@ def test_the_versions_that_touched_a_block_are_found_while_pairs_are_added() -> 
     for version in range(3):
         pairs.put((version, version + 1), version, 0)
     assert pairs.touched_by(1).tolist() == [0, 1]
+
+
+def test_a_thawed_map_of_pairs_is_changed_without_decoding_its_entries() -> None:
+    pairs: Pairwise[int] = Pairwise(BY_PAIR)
+    for number in range(5):
+        pairs.put((number, number + 1), number, number)
+    thawed = Pairwise.thawed(pairs.frozen(), Coding(BY_PAIR.write, _refused))
+    for each in (pairs, thawed):
+        each.put((2, 3), 6, 9)
+        assert each.drop((0, 1), 7)
+        assert not each.drop((0, 1), 8)
+        assert (2, 3) in each
+        assert (0, 1) not in each
+    again: Pairwise[int] = Pairwise.thawed(thawed.frozen(), BY_PAIR)
+    assert list(again.current.items()) == list(pairs.current.items())
+    assert again.edition == pairs.edition
+
+
+def _refused(plain: object) -> tuple[Ends, int]:
+    raise AssertionError(plain)
 
 
 def test_more_entries_dropped_at_one_version_than_endings_are_appended() -> None:

@@ -29,6 +29,8 @@ from mnemic.adapters.system.folders import (
 ENDING = ".checkpoint"
 ARRAYS = ".arrays"
 UNFINISHED = ".tmp"
+KEPT = 2
+"""Valid checkpoints that are kept: the newest, and one in case that it is damaged."""
 ZEROS = bytes(2**16)
 
 _VERSION = re.compile(r"-v([0-9]+)\.checkpoint")

@@ -103,7 +103,7 @@ def looked_at(file: Path, log: Log, *, erased: int, thorough: bool = True) -> Ch
     )
 
 
-def seems_valid(file: Path, log: Log, *, erased: int) -> bool:
+def seems_valid(file: Path, log: Log, *, erased: int = -1) -> bool:
     """Return whether a file fits, judging by its header. Arguments as ``misfit``."""
     try:
         return misfit(file, layout.described(file, vault_of(log)), log, erased=erased) is None

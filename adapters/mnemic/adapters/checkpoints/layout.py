@@ -123,12 +123,26 @@ def pieces(manifest: Manifest) -> Iterator[memoryview | bytes]:
 def described(path: Path, vault: Vault | None = None) -> Manifest:
     """Return the manifest in a file, without reading the arrays.
 
+    Arguments and errors as ``manifest_in``.
+
+    Raises:
+        Torn: Its array file is missing.
+    """
+    manifest = manifest_in(path, vault)
+    if not path.with_name(manifest.arrays).is_file():
+        raise Torn(f"its array file {manifest.arrays} is missing")
+    return manifest
+
+
+def manifest_in(path: Path, vault: Vault | None = None) -> Manifest:
+    """Return the manifest in a file, whether its array file is there or not.
+
     Args:
         path: The file.
         vault: What encrypted it; None: it is not encrypted.
 
     Raises:
-        Torn: It is no checkpoint, or it is damaged, or its array file is missing.
+        Torn: It is no checkpoint, or it is damaged.
         FormatUnknown: Another release wrote it.
         OSError: It cannot be read.
     """
@@ -148,10 +162,7 @@ def described(path: Path, vault: Vault | None = None) -> Manifest:
         raise FormatUnknown(f"it has format {layout}; this release knows {FORMAT}")
     if length != MANIFEST_AT + stated:
         raise Torn(f"it has {length} bytes instead of {MANIFEST_AT + stated}")
-    manifest = _read(stored)
-    if not path.with_name(manifest.arrays).is_file():
-        raise Torn(f"its array file {manifest.arrays} is missing")
-    return manifest
+    return _read(stored)
 
 
 def checked(path: Path, vault: Vault | None = None) -> Manifest:

@@ -15,11 +15,14 @@ Rules of this module:
 5. The disk may take long to destroy files, so that is done after the locks of the space have been
    released: by the thread that folded the erasure, or by another one that comes first to writing,
    listing or closing. No write begins between an erasure and the destruction.
+6. Where hosts share a place, the process that wrote the last events publishes: the leader of a
+   space does, and its followers fetch. Rule 4 holds for what is published as for files.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -31,6 +34,7 @@ from mnemic.adapters.checkpoints.directory import CheckpointDirectory
 from mnemic.adapters.checkpoints.draft import Draft
 from mnemic.adapters.checkpoints.file_locks import is_being_made
 from mnemic.adapters.checkpoints.files import (
+    KEPT,
     Abandoned,
     Folder,
     destroy,
@@ -48,21 +52,32 @@ from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin
 from mnemic.adapters.codec import erasures
 from mnemic.adapters.codec.vocabulary import vocabulary
 from mnemic.adapters.stores.logs.chain import EMPTY
-from mnemic.adapters.system.folders import NO_ROOM
-from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreFull
+from mnemic.adapters.system.folders import NO_ROOM, own_name
+from mnemic.kernel.errors import (
+    CheckpointsOff,
+    LogCorrupt,
+    MnemicError,
+    StoreFailed,
+    StoreFull,
+)
 from mnemic.kernel.ports import Head, Log, Store
 from mnemic.projections.state.checkpoint import freeze, thaw
 from mnemic.projections.state.state import FOLD_VERSION, State
 
 if TYPE_CHECKING:
+    from mnemic.adapters.checkpoints.published import PublishedCheckpoints
     from mnemic.kernel.results import Checkpoint
 
 TAIL_MIN = 5_000
 """Below it, replaying is too quick to be worth a file: about 50 ms."""
 TAIL_SHARE = 20
 """A checkpoint is due when a log has grown by a twentieth: opening replays at most 5 %."""
-KEPT = 2
-"""Valid checkpoints that are kept: the newest, and one in case that it is damaged."""
+
+PUBLISHED_EVERY_S = 60.0
+"""Checkpoints are published for every ``TAIL_MIN`` events, so that a host that fetches one has few
+to fold; but not more often than this, however many events come, or erasures that make them
+obsolete.
+"""
 
 
 class CheckpointWriter:
@@ -113,6 +128,15 @@ class CheckpointWriter:
         """What went wrong last, in a sentence."""
         self._foreign: set[Path] = set()
         """Valid files that cannot be used: an earlier release left their vectors on a server."""
+        self._shared: PublishedCheckpoints | None = None
+        self._published = -1
+        """Version of the newest published checkpoint, or of the last attempt at one."""
+        self._publishes_from_s = 0.0
+        """No earlier than this, by the monotonic clock, another one is published."""
+        self._is_author = False
+        """Whether this process wrote the last events."""
+        self._is_left = False
+        """Whether published checkpoints with erased text could not be removed."""
         self._undead: set[Path] = set()
         """Files that hold erased text and could not be removed."""
 
@@ -127,6 +151,7 @@ class CheckpointWriter:
         folder = self._folder()
         if folder is None or not self._checkpoint_directory.reads:
             return None
+        self._fetch(folder)
         for file in folder.files():
             try:
                 loaded = self._loaded(file)
@@ -139,6 +164,25 @@ class CheckpointWriter:
                 if loaded is not None:
                     return loaded
         return None
+
+    def _fetch(self, folder: Folder) -> None:
+        """Fetch a published checkpoint, if one is much newer than those of this host."""
+        shared = self._place()
+        if shared is None:
+            return
+        fitting = (version_of(file) for file in folder.files() if seems_valid(file, self._log))
+        here = next(fitting, None)
+        try:
+            file = shared.fetched(
+                folder,
+                least=0 if here is None else here + TAIL_MIN,
+                mode=self._checkpoint_directory.mode,
+            )
+        except (MnemicError, OSError) as error:
+            self.trouble = f"no checkpoint could be fetched: {error}"
+        else:
+            self.trouble = shared.problem
+            self._published = -1 if file is None else version_of(file)
 
     def _loaded(self, file: Path) -> tuple[State, bytes] | None:
         """Return the state in a file, and the digest there; None if it does not fit the log.
@@ -178,6 +222,8 @@ class CheckpointWriter:
         if folder is None or not self._checkpoint_directory.destroys:
             return
         erased = _last_erasure(self._state())
+        if erased >= 0:
+            self._remove_published(erased)
         self._destroy([file for file in folder.files() if version_of(file) < erased])
         self._destroy(folder.orphans())
         self._destroy(self._unnamed(folder, folder.files()))
@@ -186,8 +232,13 @@ class CheckpointWriter:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def consider(self) -> None:
-        """Write a checkpoint in the background if one is due. Costs nothing if none is."""
+    def consider(self, *, is_author: bool) -> None:
+        """Write a checkpoint in the background if one is due. Costs nothing if none is.
+
+        Args:
+            is_author: Whether this process wrote the events folded last.
+        """
+        self._is_author = is_author
         if self._is_due() and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(target=self._try, name="mnemic-checkpoint")
             self._thread.start()
@@ -215,10 +266,10 @@ class CheckpointWriter:
         self.destroy()
         with self._fold_lock:
             place = folder.place(self._state().version)
-            if place not in self._foreign and self.look(place).state == "valid":
-                return place
+            is_there = place not in self._foreign and self.look(place).state == "valid"
         try:
-            file = self._write(folder)
+            file = place if is_there else self._write(folder)
+            self._publish(file, least=1)
         except Abandoned:
             return None
         except OSError as error:
@@ -231,14 +282,24 @@ class CheckpointWriter:
         if not self._checkpoint_directory.writes:
             return False
         size = _size(self._state())
-        return size - self._kept >= max(TAIL_MIN, size // TAIL_SHARE)
+        is_behind = size - self._kept >= max(TAIL_MIN, size // TAIL_SHARE)
+        return is_behind or self._is_publishing_due()
+
+    def _is_publishing_due(self) -> bool:
+        """Return whether this process should publish a checkpoint."""
+        if not self._is_author or self._place() is None:
+            return False
+        is_behind = self._state().version - self._published >= TAIL_MIN
+        return is_behind and time.monotonic() >= self._publishes_from_s
 
     def _try(self) -> None:
         folder = self._folder()
         try:
             if folder is not None:
-                self._write(folder)
+                file = self._write(folder)
                 self.trouble = None
+                if self._is_publishing_due():
+                    self._publish(file, least=TAIL_MIN)
         except Abandoned:
             pass
         except Exception as error:  # noqa: BLE001 - a checkpoint is never worth more than the work
@@ -279,6 +340,41 @@ class CheckpointWriter:
                 self._foreign.discard(file)
                 self._sweep(folder)
         return file
+
+    def _publish(self, file: Path, *, least: int) -> None:
+        """Publish a checkpoint of this host, unless there is a place for none, or another is there.
+
+        Args:
+            file: The checkpoint.
+            least: By how many events it has to be ahead of one that is there.
+
+        Raises:
+            Abandoned: Text was erased meanwhile.
+            Torn, OSError: It cannot be read.
+            StoreFailed, StoreBusy, StoreFull: The place does not answer, or refuses.
+        """
+        shared, version = self._place(), version_of(file)
+        if shared is None:
+            return
+        with self._fold_lock:
+            wanted = self._dropped
+            self._published = version  # also if it fails, as in ``_write``
+
+        def check() -> None:
+            if self._dropped != wanted:
+                raise Abandoned
+
+        newest = shared.newest()
+        if newest >= 0 and version - newest < least:
+            self._published = newest
+            return
+        self._publishes_from_s = time.monotonic() + PUBLISHED_EVERY_S
+        shared.publish(file, check)
+        with self._fold_lock:
+            is_late, erased = self._erased_since(version), _last_erasure(self._state())
+        at_once = is_late or self._is_left
+        shared.sweep(erased=version + 1 if is_late else erased, at_once=at_once)
+        self._is_left = False
 
     def _origin(self, state: State) -> Origin:
         """Return the origin of a checkpoint of *state*.
@@ -332,7 +428,7 @@ class CheckpointWriter:
         """
         if self._checkpoint_directory.destroys:
             self._dropped += 1
-            self._kept = 0
+            self._kept, self._published = 0, -1
             self._erasures += 1
 
     def destroy(self) -> None:
@@ -345,7 +441,25 @@ class CheckpointWriter:
         with self._destroying:
             while self._destroyed < (erasures := self._erasures):
                 self._clear(self._destroy)
+                with self._fold_lock:
+                    erased = _last_erasure(self._state())
+                self._remove_published(erased)
                 self._destroyed = erasures
+
+    def _remove_published(self, erased: int) -> None:
+        """Remove published checkpoints from before version *erased*, and report it if that fails.
+
+        A host that only reads leaves that to others.
+        """
+        shared = self._place()
+        if shared is None or not self._checkpoint_directory.writes:
+            return
+        try:
+            shared.sweep(erased=erased, at_once=True)
+        except MnemicError:
+            self._is_left = True
+        else:
+            self._is_left = False
 
     def replaced(self) -> None:
         """Forget what was found: the log is another history. The fold lock is held.
@@ -354,6 +468,7 @@ class CheckpointWriter:
         """
         self._dropped += 1
         self._found, self._kept, self.restored = None, 0, None
+        self._shared, self._published = None, -1
 
     def drop(self) -> int:
         """Remove every checkpoint of this space, and return how many there were.
@@ -362,11 +477,14 @@ class CheckpointWriter:
             CheckpointsOff: There is no place for any.
             StoreFailed: One cannot be removed.
         """
-        folder = self._needed()
+        folder = self._folder()
+        if folder is None or not self._checkpoint_directory.destroys:
+            raise self._off()
         with self._fold_lock:
             self._dropped += 1
             files = self._clear(lambda files: [remove(file) for file in files])
-            self._kept = _size(self._state())  # or closing would write it again
+            # Or closing would write it again.
+            self._kept, self._published = _size(self._state()), self._state().version
         left = [file.name for file in files if file.exists()]  # others may have written new ones
         if left:
             raise StoreFailed(
@@ -374,7 +492,8 @@ class CheckpointWriter:
                 recovery=f"Remove it by hand from {folder.path}.",
                 path=str(folder.path),
             )
-        return len(files)
+        shared = self._place()
+        return len(files) + (0 if shared is None else shared.drop())
 
     def _clear(self, away: Callable[[list[Path]], object]) -> list[Path]:
         folder = self._folder()
@@ -392,7 +511,9 @@ class CheckpointWriter:
     def left(self) -> tuple[str, ...]:
         """The names of files that may hold erased text, since they could not be removed."""
         undead = tuple(self._undead)  # copied: another session handle may erase just now
-        return tuple(sorted(file.name for file in undead if file.exists()))
+        files = sorted(file.name for file in undead if file.exists())
+        place = self._place() if self._is_left else None
+        return (*files, *(() if place is None else (f"published checkpoints in {place.shown}",)))
 
     @property
     def alerts(self) -> tuple[str, ...]:
@@ -409,10 +530,12 @@ class CheckpointWriter:
         """Return every checkpoint of this space, newest first, each read to the last byte."""
         self.destroy()
         with self._fold_lock:
-            folder = self._folder()
+            folder, erased = self._folder(), _last_erasure(self._state())
             if folder is None:
                 return ()
-            return tuple(self.look(file) for file in folder.files())
+            found = [self.look(file) for file in folder.files()]
+        shared = self._place()
+        return (*found, *(() if shared is None else shared.listing(erased=erased)))
 
     def look(self, file: Path, *, thorough: bool = True) -> Checkpoint:
         """Return a description of one file, which is read to the last byte if it is *thorough*."""
@@ -431,8 +554,11 @@ class CheckpointWriter:
     def _needed(self) -> Folder:
         folder = self._folder()
         if folder is None or not self._checkpoint_directory.writes:
-            raise CheckpointsOff(f"space {self._log.name!r} has no place for checkpoints")
+            raise self._off()
         return folder
+
+    def _off(self) -> CheckpointsOff:
+        return CheckpointsOff(f"space {self._log.name!r} has no place for checkpoints")
 
     def _folder(self) -> Folder | None:
         """Return the folder; None while the log has no first event."""
@@ -443,6 +569,19 @@ class CheckpointWriter:
                     self._checkpoint_directory.path, space=self._log.name, genesis=genesis
                 )
         return self._found
+
+    def _place(self) -> PublishedCheckpoints | None:
+        """Return what hosts share; None: nothing, or the log has no first event."""
+        objects = self._checkpoint_directory.objects
+        if self._shared is not None or objects is None:
+            return self._shared
+        genesis = self._log.digest_at(0)
+        if genesis is not None:
+            from mnemic.adapters.checkpoints.published import PublishedCheckpoints
+
+            owner = own_name(self._log.name, genesis)
+            self._shared = PublishedCheckpoints(self._log, objects(self._log.name, owner))
+        return self._shared
 
 
 def _unclaimed(folder: Folder, store: Store) -> list[Path]:

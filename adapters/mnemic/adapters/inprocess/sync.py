@@ -152,8 +152,9 @@ class SyncMemory(
             synchronous: ``full``: an acknowledged command survives a power cut. ``normal``: it
                 survives a killed process.
             read_only: Never write; a damaged log opens up to its first bad record.
-            checkpoints: A folder for files that make opening a long log quick; None: next to the
-                store's file, and no checkpoints for other stores; False: no checkpoints.
+            checkpoints: A folder for files that make opening a long log quick; ``database`` or
+                ``s3://bucket/prefix``: where hosts share them, see ``SharedCheckpoints``; None:
+                next to the store's file, and no checkpoints for other stores; False: none.
             retriever: How vectors near to a question are found. ``exact``: by comparing all.
                 ``ann``: by graphs over them, built in the background, which may miss some; such a
                 decision records what was found. ``auto``: by graphs where there are many vectors

@@ -113,3 +113,11 @@ def sync(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def cache_folder() -> Path:
+    """Return the folder for what this user may delete at any time, as the system names it."""
+    home = Path.home()
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "mnemic"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "mnemic"

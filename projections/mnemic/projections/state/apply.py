@@ -213,7 +213,7 @@ def _note_near(to: Writers, pairs: Iterable[NearDuplicate], version: int) -> Non
     numbers, sightings = to.numbers, to.graph.sightings
     for near in pairs:
         block, other = numbers[near.block_id], numbers[near.other]
-        if key(block, other) not in sightings.current:
+        if key(block, other) not in sightings:
             sighting = NearDuplicatePair(block=block, other=other, cosine=near.cosine)
             sightings.put(key(block, other), version, sighting)
 

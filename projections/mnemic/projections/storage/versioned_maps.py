@@ -120,21 +120,30 @@ class VersionedMap(Generic[V]):
     @cached_property
     def _current_rows(self) -> dict[Any, int]:
         """The rows of ``current``."""
-        rows = np.flatnonzero(self._until == NEVER).tolist()
-        return dict(zip(self.current, rows, strict=True))
+        rows = np.flatnonzero(self._until == NEVER)
+        return dict(zip(self._keys(rows), rows.tolist(), strict=True))
+
+    def _keys(self, rows: NDArray[np.intp]) -> Iterable[Any]:  # noqa: ARG002 - pairs ask
+        """Return the keys of the *rows* that are valid at the head."""
+        return self.current
+
+    def __contains__(self, key: Any) -> bool:
+        """Return whether there is an entry of *key* at the head."""
+        return key in self._current_rows
 
     def put(self, key: Any, version: int, value: V) -> None:
         """Set *key* to *value* from *version* on."""
         existing = self._current_rows.pop(key, -1)
+        current = self.__dict__.get("current", {})  # entries are decoded only if they are asked for
         if existing >= 0:
             self._close(existing, version)
-            del self.current[key]
+            current.pop(key, None)
         self._current_rows[key] = row = len(self._since)
         self._changed = version
         self._make_room(row + 1)
         self._keep(key, value, existing)
         self._since.append(version)  # at last, so that no reader sees a row without an entry
-        self.current[key] = value
+        current[key] = value
 
     def _keep(self, key: Any, value: V, before: int) -> None:  # noqa: ARG002 - pairs ask
         """Store the entry of the next row, which replaces row *before*, or none (-1)."""
@@ -147,10 +156,10 @@ class VersionedMap(Generic[V]):
 
     def drop(self, key: Any, version: int) -> bool:
         """Remove *key* from *version* on, and return whether it was there."""
-        if key not in self.current:
+        if key not in self._current_rows:
             return False
         self._close(self._current_rows.pop(key), version)
-        del self.current[key]
+        self.__dict__.get("current", {}).pop(key, None)
         return True
 
     def _close(self, row: int, version: int) -> None:
@@ -168,7 +177,7 @@ class VersionedMap(Generic[V]):
     @property
     def edition(self) -> tuple[int, int]:
         """A pair of numbers that changes with every put and every drop at the head."""
-        return len(self._since), len(self.current)
+        return len(self._since), len(self._current_rows)
 
     # --- entries at a version ---------------------------------------------------------------
 
@@ -294,6 +303,10 @@ class Pairwise(VersionedMap[V]):
     def _given(self) -> ArrayBundle:
         return {**super()._given(), **nested(pairs=self._pairs.frozen())}
 
+    def _keys(self, rows: NDArray[np.intp]) -> Iterable[Ends]:
+        low, high = (self._pairs.column(name)[rows].tolist() for name in _ENDS)
+        return zip(low, high, strict=True)
+
     def _keep(self, key: Ends, value: V, before: int) -> None:
         self._pairs.append(key)
         super()._keep(key, value, before)
@@ -320,7 +333,7 @@ class Paired(Pairwise[V]):
     def _with(self) -> dict[int, list[Ends]]:
         """By block: its pairs at the head. They are few, and a list is small."""
         pairs: dict[int, list[Ends]] = {}
-        for ends in self.current:
+        for ends in self._current_rows:
             for end in ends:
                 pairs.setdefault(end, []).append(ends)
         return pairs
@@ -331,7 +344,7 @@ class Paired(Pairwise[V]):
 
     def put(self, key: Ends, version: int, value: V) -> None:
         """Set a pair to *value* from *version* on."""
-        if key not in self.current:
+        if key not in self:
             for end in key:
                 self._with.setdefault(end, []).append(key)
         super().put(key, version, value)

@@ -29,6 +29,7 @@ from mnemic.kernel.errors import FieldRefused, Unavailable
 
 if TYPE_CHECKING:
     from mnemic.adapters.access import Keyring
+    from mnemic.adapters.checkpoints.directory import SharedCheckpoints
     from mnemic.adapters.cluster.settings import ClusterSettings
     from mnemic.adapters.hosting import Spaces
     from mnemic.kernel.ports import Extractor
@@ -55,7 +56,8 @@ def serve(
     elsewhere: Literal["forward", "redirect"] = "forward",
     read_from: str | None = None,
     lease: float = 5.0,
-    checkpoints: Path | None = None,
+    checkpoints: str | None = None,
+    checkpoint_cache: Path | None = None,
     telemetry: Flag = False,
     quiet: Flag = False,
     run: Run,
@@ -96,9 +98,12 @@ def serve(
             other hosts lead.
         lease: Seconds after which another host takes over from one that is not heard of. Range:
             >= 0.5.
-        checkpoints: Folder of files from which a space of a store on a server is opened quickly,
-            instead of from its first event. Hosts may share it, but not over NFS. They hold texts,
-            unless the store is encrypted.
+        checkpoints: Where a space of a store on a server is opened from, instead of its first
+            event: `database`, or a bucket like s3://bucket/prefix (extra bucket), in which hosts
+            publish checkpoints for each other; or a folder, which hosts may share, but not over
+            NFS. They hold texts, unless the store is encrypted.
+        checkpoint_cache: Folder of this host for copies of what is in the database or the bucket;
+            ~/.cache/mnemic/checkpoints, if not given.
         telemetry: Send a trace of each request to where the variables OTEL_* say; it contains no
             text of a memory. It needs the extra telemetry.
         quiet: Log no requests.
@@ -132,6 +137,7 @@ def serve(
         lease_s=lease,
         is_shared=count > 1,
     )
+    kept = _checkpoints(run, checkpoints, checkpoint_cache)
     if not make:
         check_meant(run.path)
     log = partial(log_to_stderr, quiet=quiet, several=count > 1)
@@ -148,15 +154,13 @@ def serve(
             recovery="Leave out --cluster: any host may read the database.",
             field="read_only",
         )
-    if checkpoints is not None and not is_server(run.path):
-        raise FieldRefused(
-            f"{run.store} is a file, which has its checkpoints beside it",
-            recovery="Leave out --checkpoints.",
-            field="checkpoints",
-        )
     extractor = None if read_only else chat_extractor(run)
     spaces = spaces_of(
-        run, read_only=read_only, extractor=extractor, cluster=part, checkpoints=checkpoints
+        run,
+        read_only=read_only,
+        extractor=extractor,
+        cluster=part,
+        checkpoints=kept,
     )
     with extractor or nullcontext(), _given_up(run, part):
         server.run(
@@ -169,6 +173,39 @@ def serve(
             workers=count,
         )
     return Exit.OK
+
+
+def _checkpoints(
+    run: Invocation, at: str | None, cache: Path | None
+) -> SharedCheckpoints | Path | None:
+    """Return where checkpoints are kept.
+
+    Raises:
+        FieldRefused: The store is a file, or there is a cache of nothing, or the URL is invalid.
+        Unavailable: The package for buckets is not installed.
+    """
+    from mnemic.adapters.checkpoints.bucket import check_place
+    from mnemic.adapters.checkpoints.directory import DATABASE, SharedCheckpoints, is_place
+
+    if at is not None and not is_server(run.path):
+        raise FieldRefused(
+            f"{run.store} is a file, which has its checkpoints beside it",
+            recovery="Leave out --checkpoints.",
+            field="checkpoints",
+        )
+    if cache is not None and not is_place(at):
+        raise FieldRefused(
+            "a cache is for checkpoints in the database or in a bucket",
+            recovery="Give --checkpoints database, or leave out --checkpoint-cache.",
+            field="checkpoint_cache",
+        )
+    if at is None:
+        return None
+    if not is_place(at):
+        return Path(at)
+    if at != DATABASE:
+        check_place(at)
+    return SharedCheckpoints(at=at) if cache is None else SharedCheckpoints(at=at, cache=cache)
 
 
 def require_extra() -> None:
@@ -242,7 +279,7 @@ def spaces_of(
     read_only: bool,
     extractor: Extractor | None = None,
     cluster: ClusterSettings | None = None,
-    checkpoints: Path | None = None,
+    checkpoints: SharedCheckpoints | Path | None = None,
 ) -> Spaces:
     """Return the spaces of the store, to be served."""
     from mnemic.adapters.embedders.shipped import embedder_named

@@ -315,7 +315,7 @@ class LogState:
             self._erased(events, head)
             return
         self.reader.payloads.appended(payloads)
-        self._advanced(head)
+        self._advanced(head, is_author=True)
 
     def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
         """Destroy again the keys of text that was erased before. The write lock is held.
@@ -341,12 +341,17 @@ class LogState:
     def _publish(self) -> None:
         self._published = Published(publish(self.state), self.head)
 
-    def _advanced(self, head: Head) -> None:
-        """Publish the state, which has grown up to *head*, and consider a checkpoint."""
+    def _advanced(self, head: Head, *, is_author: bool = False) -> None:
+        """Publish the state, which has grown up to *head*, and consider a checkpoint.
+
+        Args:
+            head: Where the log ends.
+            is_author: Whether this process wrote its last events.
+        """
         self._folded.head = head
         self._publish()
         if self.checkpoint_writer is not None:
-            self.checkpoint_writer.consider()
+            self.checkpoint_writer.consider(is_author=is_author)
 
     def _fold_others(self, head: Head) -> None:
         """Fold the events of other writers, which may be invalid.

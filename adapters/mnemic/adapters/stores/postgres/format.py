@@ -18,7 +18,8 @@ APPLICATION = "mnemic"
 FORMAT_VERSION = 1
 """That of a new schema. Increased by every change of the tables or of stored bytes."""
 FORMAT_OF_CLUSTERS = 2
-"""That of a schema that several hosts lead spaces of, see ``leadership``; the newest known."""
+"""That of a schema that several hosts lead spaces of, see ``leadership``, or keep checkpoints in;
+the newest known."""
 SERVER_MIN = 130000
 """The oldest maintained server at the time of writing is 14; 13 has all features we use."""
 
@@ -65,6 +66,20 @@ CLUSTER_STATEMENTS: tuple[LiteralString, ...] = (
 )
 """Statements that prepare a schema for hosts that lead its spaces. Repeating them does nothing."""
 
+CHECKPOINT_STATEMENTS: tuple[LiteralString, ...] = (
+    """CREATE TABLE IF NOT EXISTS {schema}.checkpoints (
+        space integer NOT NULL,
+        name text NOT NULL,
+        at timestamptz NOT NULL DEFAULT now(),
+        data bytea NOT NULL,
+        PRIMARY KEY (space, name))""",
+    # Compressing vectors takes time and saves little.
+    "ALTER TABLE {schema}.checkpoints ALTER COLUMN data SET STORAGE EXTERNAL",
+    "UPDATE {schema}.format SET version = {newest} WHERE version < {newest}",
+)
+"""Statements that prepare a schema for checkpoints. Repeating them does nothing. Earlier releases
+would not delete those of erased text, so they must not open it any more."""
+
 HAS_VECTOR_TABLES = b"""SELECT to_regclass(quote_ident(%b) || '.vector_heads') IS NOT NULL"""
 DROP_VECTOR_TABLES: tuple[LiteralString, ...] = (
     "DROP FUNCTION IF EXISTS {schema}.begin_vectors_again() CASCADE",  # and its trigger
@@ -72,6 +87,7 @@ DROP_VECTOR_TABLES: tuple[LiteralString, ...] = (
 )
 """Statements that remove the copies of vectors that releases up to 0.4 could keep on a server."""
 
+_HAS_CHECKPOINTS = b"SELECT to_regclass(quote_ident(%b) || '.checkpoints') IS NOT NULL"
 _SURROUNDINGS = b"""SELECT current_setting('server_version_num')::int,
     current_setting('server_encoding'), pg_is_in_recovery(),
     to_regnamespace(quote_ident(%b)) IS NOT NULL,
@@ -89,6 +105,11 @@ def filled(statement: LiteralString, schema: str) -> bytes:
         newest=FORMAT_OF_CLUSTERS,
     )
     return named.as_bytes(None)
+
+
+def has_checkpoints(datastore: Datastore) -> bool:
+    """Return whether the schema is prepared for checkpoints."""
+    return datastore.rows(_HAS_CHECKPOINTS, (datastore.schema,)) == [(True,)]
 
 
 def is_new(datastore: Datastore, address: ServerAddress) -> bool:

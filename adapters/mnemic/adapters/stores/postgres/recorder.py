@@ -29,7 +29,7 @@ from mnemic.adapters.stores.postgres.connections import (
     asked,
 )
 from mnemic.adapters.stores.postgres.faults import unreplicated
-from mnemic.adapters.stores.postgres.format import STATEMENTS, filled
+from mnemic.adapters.stores.postgres.format import STATEMENTS, filled, has_checkpoints
 from mnemic.adapters.stores.postgres.lost_rows import lost_row
 from mnemic.kernel.errors import CommandIdReused, Conflict, MnemicError, StoreFailed
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
@@ -79,8 +79,14 @@ _INSERT_ENTRY = """
 _ERASED_ALL = """,
     erased AS (DELETE FROM {schema}.payloads WHERE space = (SELECT id FROM moved))"""
 _ERASED_OWNED = _ERASED_ALL[:-1] + " AND (owner = ANY(%b::text[]) OR other = ANY(%b::text[])))"
+# Checkpoints that other hosts can fetch go with the text that they may hold.
+_DROPPED = """,
+    dropped AS (DELETE FROM {schema}.checkpoints WHERE space = (SELECT id FROM moved))"""
+_DROP_OF_CLEARED = """DELETE FROM {schema}.checkpoints c WHERE c.space = %b AND EXISTS
+    (SELECT 1 FROM {schema}.spaces s WHERE s.id = c.space AND s.version < 0) RETURNING c.name"""
 _WAS_MOVED = "\n    SELECT id FROM moved"
 _VACUUM = "VACUUM (SKIP_LOCKED) {schema}.payloads"
+_VACUUM_CHECKPOINTS = "VACUUM (SKIP_LOCKED) {schema}.checkpoints"
 
 _payload = partial(tuple.__new__, PayloadRow)
 
@@ -116,6 +122,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
         self._erased_owned = written(_ERASED_OWNED)
         self._was_moved = written(_WAS_MOVED)
         self._vacuum = written(_VACUUM)
+        self._vacuum_checkpoints = written(_VACUUM_CHECKPOINTS)
+        self._dropped, self._drop_of_cleared = written(_DROPPED), written(_DROP_OF_CLEARED)
 
     def making(self) -> list[bytes]:
         """Return the statements that make the tables."""
@@ -149,6 +157,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
         """Delete everything of a space, if it is called *name* and ends at *head*."""
         values = (GENESIS_DIGEST, space, name, head.version, head.digest)
         self.datastore.written(self._clear, values, more_s=THROUGHOUT_S)
+        if has_checkpoints(self.datastore):
+            self.datastore.written(self._drop_of_cleared, (space,))
 
     def insert_entry(self, space: int, entry: Entry, epoch: int | None = None) -> None:
         """Write *entry* in one transaction, or nothing of it.
@@ -226,8 +236,9 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def _is_moved(self, space: int, entry: Entry, epoch: int | None) -> bool:
         """Write *entry*; return whether log and epoch were where they should be."""
+        statement, values = self._written(space, entry, epoch)
         with self.datastore.lent() as connection:
-            return bool(asked(connection, *self._written(space, entry, epoch)))
+            return bool(asked(connection, statement, values))
 
     def _written(self, space: int, entry: Entry, epoch: int | None) -> tuple[bytes, list[object]]:
         """Return the statement that writes *entry*, and its values."""
@@ -246,6 +257,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
         elif entry.erase:
             statement += self._erased_owned
             values += [list(entry.erase), list(entry.erase)]
+        if (entry.erase_all or entry.erase) and has_checkpoints(self.datastore):
+            statement += self._dropped
         return statement + self._was_moved, values
 
     def _is_durable(self, space: int, entry: Entry) -> bool:
@@ -303,6 +316,9 @@ class SpaceRecorder(PostgresAggregateRecorder):
         """
         with self.datastore.lent() as connection:
             connection.execute(self._vacuum, prepare=False)
+        if has_checkpoints(self.datastore):
+            with self.datastore.lent() as connection:
+                connection.execute(self._vacuum_checkpoints, prepare=False)
 
     # --- reading ---
 

@@ -17,8 +17,10 @@ from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
 from mnemic.adapters.stores.logs.staged_spaces import is_hidden
 from mnemic.adapters.stores.postgres import opening
+from mnemic.adapters.stores.postgres.checkpoint_objects import CheckpointObjects, enable
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
 from mnemic.adapters.stores.postgres.faults import named
+from mnemic.adapters.stores.postgres.format import has_checkpoints
 from mnemic.adapters.stores.postgres.leadership import Leadership
 from mnemic.adapters.stores.postgres.lost_rows import lost_row, orphans
 from mnemic.adapters.stores.postgres.notices import Notices
@@ -124,6 +126,25 @@ class PostgresStore(RecordedStore["PostgresLog"]):
                 self.is_vacuumed = error.is_silence  # the vacuum may take the server long
             else:
                 self.is_vacuumed = True
+
+    def checkpoint_objects(self) -> Callable[[str], CheckpointObjects]:
+        """Prepare the store for checkpoints, and return what returns those of a space by its name.
+
+        A standby gets the table from its primary: until then it has none.
+
+        Raises:
+            StoreFailed, StoreBusy: It cannot be prepared.
+        """
+        if not (self.read_only or self.has_checkpoints()):
+            enable(self.recorder.datastore)
+        return lambda space: CheckpointObjects(
+            self.recorder.datastore, self.log(space, create=False).number
+        )
+
+    def has_checkpoints(self) -> bool:
+        """Return whether the store is prepared for checkpoints."""
+        with named(self.address):
+            return has_checkpoints(self.recorder.datastore)
 
     def close(self) -> None:
         """Close every connection. Closing twice is fine."""

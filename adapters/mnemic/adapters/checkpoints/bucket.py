@@ -1,0 +1,165 @@
+"""Objects of a space in a bucket (S3 and what speaks its protocol, Google, Azure) or a folder.
+
+The keys of a bucket are taken from the environment, as its own tools do: ``AWS_ACCESS_KEY_ID``,
+``AWS_SECRET_ACCESS_KEY``, ``AWS_REGION``, ``AWS_ENDPOINT_URL`` and so on.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import url2pathname
+
+from mnemic.adapters.extras import require
+from mnemic.adapters.system.folders import NO_ROOM, PRIVATE, make
+from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
+
+SCHEMES = ("s3", "gs", "az", "azure", "abfs", "abfss", "file")
+RETRIES = 3
+RETRY_TIMEOUT = timedelta(seconds=20)
+"""A space is opened without a bucket that does not answer for so long."""
+
+
+class Bucket:
+    """The objects of one space below a prefix of a bucket.
+
+    Args:
+        url: Of the bucket, with a prefix if others use it too.
+        owner: First part of the names: of the space and its log.
+
+    Raises:
+        FieldRefused: It is no such URL.
+        Unavailable: The package for buckets is not installed.
+        StoreFailed: A folder cannot be made.
+    """
+
+    def __init__(self, url: str, owner: str) -> None:
+        self.shown = checked_url(url)
+        self._owner = owner
+        self._store = _opened(url, self.shown)
+
+    def ages(self) -> dict[str, float]:
+        """Return the names of all objects, each with the seconds since it was put."""
+        import obstore
+
+        now, start = datetime.now(UTC), len(self._owner) + 1
+        with self._named():
+            found = [
+                (meta["path"][start:], meta["last_modified"])
+                for some in obstore.list(self._store, self._owner)
+                for meta in some
+            ]
+        return {name: (now - put).total_seconds() for name, put in found}
+
+    def get(self, name: str) -> bytes | None:
+        """Return an object; None: there is none of that name."""
+        import obstore
+
+        with self._named():
+            try:
+                return bytes(obstore.get(self._store, f"{self._owner}/{name}").bytes())
+            except FileNotFoundError:
+                return None
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store an object."""
+        import obstore
+
+        with self._named():
+            obstore.put(self._store, f"{self._owner}/{name}", data, use_multipart=False)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove objects, if they are there."""
+        import obstore
+
+        with self._named():
+            for name in names:
+                try:
+                    obstore.delete(self._store, f"{self._owner}/{name}")
+                except FileNotFoundError:
+                    continue
+
+    @contextmanager
+    def _named(self) -> Generator[None]:
+        from obstore.exceptions import BaseError
+
+        try:
+            yield
+        except (BaseError, OSError) as error:
+            raise _failure(self.shown, error) from error
+
+
+def check_place(url: str) -> None:
+    """Refuse a bucket that cannot be used, before anything is opened.
+
+    Raises:
+        FieldRefused: It is not the URL of one.
+        Unavailable: The package for buckets is not installed.
+    """
+    _require(checked_url(url))
+
+
+def checked_url(url: str) -> str:
+    """Return the URL of a bucket as it may be shown.
+
+    Raises:
+        FieldRefused: It is no such URL.
+    """
+    found = urlsplit(url)
+    if found.scheme not in SCHEMES or not (found.netloc or found.scheme == "file"):
+        raise FieldRefused(
+            f"{found.scheme}:// is no place for checkpoints that this release knows",
+            recovery="Name a folder, database, or a bucket like s3://bucket/prefix; "
+            f"schemes: {', '.join(SCHEMES)}.",
+            field="checkpoints",
+        )
+    if ("@" in found.netloc and found.scheme == "s3") or found.query:
+        raise FieldRefused(
+            "the URL of a bucket holds no keys or options",
+            recovery="Give them by the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, "
+            "AWS_REGION, AWS_ENDPOINT_URL.",
+            field="checkpoints",
+        )
+    return urlunsplit(found)
+
+
+def _opened(url: str, shown: str) -> Any:
+    _require(shown)
+    from obstore.exceptions import BaseError
+    from obstore.store import from_url
+
+    found = urlsplit(url)
+    try:
+        if found.scheme == "file":
+            make(Path(url2pathname(found.path)), PRIVATE)
+            return from_url(url)
+        # Plain HTTP is for a server that AWS_ENDPOINT_URL names so.
+        options: dict[str, Any] = {
+            "client_options": {"allow_http": True},
+            "retry_config": {"max_retries": RETRIES, "retry_timeout": RETRY_TIMEOUT},
+        }
+        return from_url(url, **options)
+    except (BaseError, ValueError, OSError) as error:
+        raise _failure(shown, error) from error
+
+
+def _require(shown: str) -> None:
+    require("obstore", "bucket", f"checkpoints at {shown} need the package obstore")
+
+
+def _failure(shown: str, error: Exception) -> StoreFailed | StoreFull:
+    """Return the error for one of the library, whose message goes on for pages."""
+    first = next(iter(str(error).splitlines()), type(error).__name__)
+    is_full = getattr(error, "errno", None) in NO_ROOM or f"os error {errno.ENOSPC}" in first
+    kind = StoreFull if is_full else StoreFailed
+    return kind(
+        f"{shown}: {first:.300}",
+        recovery="See whether the bucket exists, and whether AWS_ACCESS_KEY_ID, AWS_REGION and so "
+        "on are set for this process.",
+        path=shown,
+    )

@@ -1,0 +1,84 @@
+"""Checkpoints in the database: a table of the objects that hosts publish for each other.
+
+Any process that erases text of a space deletes its objects in the same statement, see ``recorder``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import psycopg
+
+from mnemic.adapters.stores.postgres.connections import Datastore
+from mnemic.adapters.stores.postgres.faults import named
+from mnemic.adapters.stores.postgres.format import CHECKPOINT_STATEMENTS, filled
+from mnemic.kernel.errors import StoreFailed
+
+_AGES: Final = """SELECT name, extract(epoch FROM now() - at)::float8
+    FROM {schema}.checkpoints WHERE space = %b"""
+_GET: Final = "SELECT data FROM {schema}.checkpoints WHERE space = %b AND name = %b"
+_PUT: Final = """INSERT INTO {schema}.checkpoints (space, name, data) VALUES (%b, %b, %b)
+    ON CONFLICT (space, name) DO UPDATE SET data = excluded.data, at = now() RETURNING name"""
+_REMOVE: Final = """DELETE FROM {schema}.checkpoints
+    WHERE space = %b AND name = ANY(%b::text[]) RETURNING name"""
+
+
+def enable(datastore: Datastore) -> None:
+    """Prepare the store for checkpoints; releases before 0.5 cannot open it afterwards.
+
+    Raises:
+        StoreFailed: The user of the database may not change its tables, or it does not answer.
+    """
+    try:
+        with (
+            named(datastore.address),
+            datastore.pinned() as connection,
+            connection.transaction(),
+        ):
+            for statement in CHECKPOINT_STATEMENTS:
+                connection.execute(filled(statement, datastore.schema), prepare=False)
+    except StoreFailed as error:
+        if not isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
+            raise
+        raise StoreFailed(
+            f"{datastore.address.shown} cannot be prepared for checkpoints: {error.message}",
+            recovery="Begin `mnemic serve --checkpoints database` once as the owner of its tables.",
+        ) from error
+
+
+class CheckpointObjects:
+    """The objects of one space.
+
+    Args:
+        datastore: Connections to the database, which the caller closes.
+        space: The number of the space.
+    """
+
+    def __init__(self, datastore: Datastore, space: int) -> None:
+        self._datastore, self._space = datastore, space
+        self.shown = f"the database {datastore.address.shown}"
+        self._ages, self._get, self._put, self._remove = (
+            filled(each, datastore.schema) for each in (_AGES, _GET, _PUT, _REMOVE)
+        )
+
+    def ages(self) -> dict[str, float]:
+        """Return the names of all objects, each with the seconds since it was put."""
+        with named(self._datastore.address):
+            return dict(self._datastore.rows(self._ages, (self._space,)))
+
+    def get(self, name: str) -> bytes | None:
+        """Return an object; None: there is none of that name."""
+        with named(self._datastore.address):
+            rows = self._datastore.rows(self._get, (self._space, name))
+        return rows[0][0] if rows else None
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store an object."""
+        with named(self._datastore.address):
+            self._datastore.written(self._put, (self._space, name, data))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove objects, if they are there."""
+        with named(self._datastore.address):
+            self._datastore.written(self._remove, (self._space, list(names)))
