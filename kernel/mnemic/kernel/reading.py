@@ -206,17 +206,22 @@ class Reading(EdgeReading, Protocol):
         """
         ...
 
-    def rarity(self, number: int) -> int:
-        """Return how unusual the words of a block were when it was learned, nano-units."""
+    def rarities(self, numbers: Sequence[int]) -> list[int]:
+        """Return how unusual the words of each block were when it was learned, nano-units.
+
+        Facts that were found in messages only repeat them, so they are not counted before it.
+        """
         ...
 
     def typicality(
-        self, vectors: Sequence[Vector], embedder: EmbedderIdentity | None = None
+        self, vectors: Mapping[int, Vector], embedder: EmbedderIdentity | None = None
     ) -> list[int]:
         """Return how typical each of *vectors* is of the blocks before it, nano-units.
 
+        Facts that were found in messages only repeat them, so they are not among those before it.
+
         Args:
-            vectors: Of blocks that are promoted one after the other.
+            vectors: By number: those of blocks that are promoted one after the other.
             embedder: Whose vectors they are; None: of the one in force.
         """
         ...

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from attrs import define, field
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.system.clocks import ManualClock
@@ -35,6 +37,9 @@ class Scripted:
         del messages
         facts, self.facts = tuple(self.facts), []
         return Extract(facts=facts)
+
+
+WORDS = st.sampled_from("boats bees maps salt stamps swords".split())
 
 
 @pytest.fixture
@@ -271,3 +276,67 @@ def test_a_repeated_addition_is_answered_as_the_first_time(
     assert again.extraction.problems == ("the extractor failed",)
     assert memory.add([said("I live in Rome.", 1)], command_id="b") == added
     assert memory.status().version == version
+
+
+def test_a_fact_and_the_message_of_which_it_quotes_a_part_take_one_place(
+    memory: SyncMemory, extractor: Scripted
+) -> None:
+    text = "I collect swords."
+    extractor.facts = [whole(text)]
+    memory.add([said(f"{text} The weather is fine today.", 1)])
+    memory.add([said("I also collect stamps.", 2)])
+    memory.consolidate()
+    short = memory.recall("who collects swords?", top_k=2, min_probability=0.0)
+    assert "I also collect stamps." in {each.content for each in short.blocks}
+    assert len(memory.recall("who collects swords?", top_k=3, min_probability=0.0).blocks) == 3
+
+
+def test_facts_do_not_make_later_messages_look_usual() -> None:
+    def promoted(facts: list[Fact]) -> float:
+        extractor = Scripted(facts=facts)
+        with SyncMemory.open(
+            ":memory:", extractor=extractor, embedder=PlaneEmbedder(), clock=ManualClock()
+        ) as memory:
+            memory.add([said("I own a red bicycle.", 1)])
+            memory.consolidate()
+            memory.add([said("I own a red boat.", 2)])
+            memory.consolidate()
+            found = memory.recall("a red boat", min_probability=0.0).blocks
+        (parts,) = [each.relevance_parts for each in found if each.content == "I own a red boat."]
+        return {part.signal: part.value for part in parts}["distinct"]
+
+    assert promoted([whole("I own a red bicycle.")]) == promoted([])
+
+
+@given(
+    messages=st.lists(st.lists(WORDS, min_size=1, max_size=4), min_size=1, max_size=6),
+    asked=st.lists(WORDS, min_size=1, max_size=3),
+    found=st.sets(st.integers(0, 5)),
+    limited=st.booleans(),
+)
+def test_messages_bear_on_a_question_as_if_no_facts_had_been_found(
+    messages: list[list[str]], asked: list[str], found: set[int], *, limited: bool
+) -> None:
+    def relevance(facts: set[int]) -> dict[tuple[str, str | None], list[Any]]:
+        extractor = Scripted()
+        with SyncMemory.open(
+            ":memory:", extractor=extractor, embedder=PlaneEmbedder(), clock=ManualClock()
+        ) as memory:
+            for place, words in enumerate(messages):
+                text = f"I own {' and '.join(words)}."
+                extractor.facts = [whole(text)] if place in facts else []
+                role = "tool" if limited and place % 2 else "user"
+                memory.add([said(text, place + 1, role=role)])
+                memory.consolidate()
+            blocks = memory.recall(
+                " ".join(asked), frame="world", top_k=50, min_probability=0.0
+            ).blocks
+        return {
+            (each.content, each.created_at): [each.probability, *each.relevance_parts]
+            for each in blocks
+            if each.category == "message" and each.zone == "trusted"
+        }
+
+    alone = relevance(set())
+    assert alone
+    assert relevance(found) == alone

@@ -218,7 +218,7 @@ def test_a_promotion_keeps_what_an_analyst_found_as_far_as_it_fits() -> None:
                 analysis=AnalysisText(of=(block(0),), tags=("self/value",), summary="short"),
                 analysed="done",
                 alignment=NANO // 4,
-                rarity=view.rarity(0),
+                rarity=view.rarities([0])[0],
                 typicality=NANO // 4,
             ),
         )

@@ -123,7 +123,7 @@ def test_vectors_of_another_embedder_are_staged_and_then_adopted() -> None:
             StagedVector(block_id=ONE, vector=vector, typicality=staged.vectors[0].typicality),
         ),
     )
-    assert staged.vectors[0].typicality == view.typicality([VECTOR], OTHER)[0]
+    assert staged.vectors[0].typicality == view.typicality({0: VECTOR}, OTHER)[0]
     assert decide_stage_vectors(view, {}, embedder=OTHER) == NOTHING
     assert decide_adopt_embedder(view, OTHER).events == (EmbedderAdopted(embedder=OTHER),)
     assert decide_adopt_embedder(view, evolve(LINE)) == NOTHING

@@ -299,3 +299,14 @@ def test_phrases_are_found_in_whatever_was_added_when(
     found = lexicon.phrases(lexicon.wording(" ".join(map(words.__getitem__, query))))
     documents = np.arange(len(texts), dtype=np.int64)
     assert found.of(documents).tolist() == [share(each, len(pairs)) for each in held]
+
+
+def test_rarity_without_some_documents_is_that_of_a_lexicon_without_them() -> None:
+    texts = ["a red boat", "the red boat sails", "a blue boat", "red and blue"]
+    every, kept = Lexicon(), Lexicon()
+    for text in texts:
+        every.add(text)
+    for text in (texts[0], texts[3]):
+        kept.add(text)
+    found = every.rarity_without(np.array([1, 2]), 3, texts[3])
+    assert found == kept.rarity[1]

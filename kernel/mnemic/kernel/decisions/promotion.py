@@ -79,7 +79,8 @@ def decide_promotion(
     chunk = Chunk(reading, fresh)
     promotions: list[Promotion] = []
     noted: list[NearDuplicate] = []
-    typicality = reading.typicality([candidate.vector for candidate in candidates])
+    typicality = reading.typicality({each.number: each.vector for each in candidates})
+    rarity = reading.rarities([each.number for each in candidates])
     for place, candidate in enumerate(candidates):
         old = chunk.predecessor(place)
         if old is not None and chunk.is_constitutional(old.number):
@@ -87,7 +88,7 @@ def decide_promotion(
         if old is not None and not chunk.supersede(place, old.number):
             break
         promotion = _promotion(reading, candidate, fresh[place], old)
-        promotions.append(evolve(promotion, typicality=typicality[place]))
+        promotions.append(evolve(promotion, typicality=typicality[place], rarity=rarity[place]))
         if old is not None:
             tags = inherited(fresh[place].tags, reading.facts(old.number).tags, reading.policy)
             fresh[place] = evolve(fresh[place], tags=tags)
@@ -135,7 +136,7 @@ def decide_stage_vectors(
     """
     if not vectors:
         return Decision((), None)
-    typical = reading.typicality(list(vectors.values()), embedder)
+    typical = reading.typicality(vectors, embedder)
     staged = tuple(
         StagedVector(
             block_id=reading.id(number),
@@ -193,7 +194,6 @@ def _promotion(
         analysed=candidate.analysed,
         alignment=None if alignment is None else nano(alignment),
         supersession=supersession,
-        rarity=reading.rarity(fresh.number),
     )
 
 

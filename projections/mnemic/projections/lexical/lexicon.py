@@ -201,17 +201,16 @@ class Lexicon:
         if document < self._lengths.size and int(self._rarity.values[document]) == rarity:
             return
         self._recorded[document] = rarity
-        if document < self._lengths.size:  # only if texts were erased since
-            with self._extending:
-                self._correct()
 
     def _correct(self) -> None:
         """Replace the rarities of analysed documents by those that were recorded."""
-        for document in [each for each in list(self._recorded) if each < self._lengths.size]:
-            rarity = self._recorded.pop(document)
-            if int(self._rarity.values[document]) != rarity:
-                self._rarity = self._rarity.replaced(document, rarity)
-                self._trusted = None
+        known = [each for each in list(self._recorded) if each < self._lengths.size]
+        if known:
+            values = self._rarity.values.copy()
+            values[known] = [self._recorded[each] for each in known]
+            self._rarity, self._trusted = GrowableArray.thawed(values), None
+            for each in known:
+                del self._recorded[each]
 
     @property
     def analysed(self) -> int:
@@ -232,7 +231,7 @@ class Lexicon:
 
     def settle(self) -> None:
         """Analyse the queue. Every search does so first."""
-        if self._lengths.size == self._added:
+        if self._lengths.size == self._added and not self._recorded:
             return
         with self._extending:
             first, last = self._lengths.size, self._added
@@ -348,7 +347,28 @@ class Lexicon:
         self.settle()
         return self._rarity.values
 
-    def trusted_rarity(self, trust: int) -> Integers:
+    def rarity_without(self, repeating: Integers, document: int, text: str | None) -> int:
+        """Return the rarity of a document as if some of those before it had not been added.
+
+        One that was recorded stays as it is.
+
+        Args:
+            repeating: The documents that are not counted, ascending.
+            document: The document.
+            text: Its text.
+        """
+        rarity = self.rarity
+        left_out = repeating[: repeating.searchsorted(document)]
+        if not len(left_out) or (self._fixed.values == document).any():
+            return int(rarity[document])
+        held = []
+        for term in dict.fromkeys(self._analysed(document, text)[0]):
+            documents, _ = self._of(term).rows
+            before = documents[: documents.searchsorted(document)]
+            held.append(len(before) - int(among(left_out, before).sum()))
+        return _rarity(document - len(left_out), held)
+
+    def trusted_rarity(self, trust: int, repeating: Integers | None = None) -> Integers:
         """Return the rarity of each document, trusted as far as there was something to compare.
 
         While few texts are known, every word is new and rarity is no more than length. So with k
@@ -361,10 +381,14 @@ class Lexicon:
 
         Args:
             trust: Number of documents at which a rarity counts half; 0: rarity itself.
+            repeating: Documents that are not counted before others, ascending; None: none.
         """
         rarity = self.rarity
         if not trust:
             return rarity
+        if repeating is not None:
+            every = np.arange(len(rarity), dtype=np.int64)
+            return trusted(rarity, every - repeating.searchsorted(every), trust)
         trusted_before = self._trusted
         known = rarity[:0]
         if trusted_before is not None and trusted_before[0] == trust:

@@ -5,9 +5,10 @@ The steps of a recall: eligible blocks → match strength of each → candidates
 same view always gives the same answer, live and from the past.
 
 Blocks of zones that may take only a share of an answer must not influence how the others rank: many
-good matches make every other match look weak, many occurrences make words common. So if there are
-such blocks, the others are also ranked without them. The ranking of all decides which places go to
-either group; within the unlimited group, its own ranking decides which block takes a place.
+good matches make every other match look weak, many occurrences make words common. Nor must facts
+that an extractor found in messages, which only repeat them. So if there are such blocks, the others
+are also ranked apart from them. The ranking of all decides which places go to either group; among
+those that are ranked apart, their own ranking decides which block takes a place.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from numpy.typing import NDArray
 from mnemic.kernel.events import SIGNALS, AnswerRow, RunnerUp
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.vectors import Vector
-from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.scoring.probability import PARTS as EVIDENCE
 from mnemic.kernel.scoring.signals import composites
@@ -139,8 +139,9 @@ class Ranking:
 
     def matched(self, view: View, number: int) -> Match | None:
         """Return the match in which a block was compared; None without a question."""
-        limited = view.policy.places(view.zone(number)) < NANO
-        return self.match if limited or self.apart is None else self.apart
+        if self.apart is None or not view.ranked_apart(np.array([number])).any():
+            return self.match
+        return self.apart
 
     def order(self) -> list[int]:
         """Return the places in the order of admission: the guaranteed ones go first."""
@@ -220,8 +221,8 @@ def _reweighted(view: View, inquiry: Inquiry, known: Ranking) -> Ranking:
 def _said_once(view: View, found: Ranking) -> Ints:
     """Return the order of admission without what is said before, which goes behind the others.
 
-    A fact goes behind if a message that it quotes is before it, and a message if a fact before it
-    quotes all of it. So a fact beside its message takes no place from something else.
+    Of a fact and the messages that it quotes, the one that ranks first takes a place: the fact goes
+    behind if one of them is before it, and they go behind if it is before them.
     """
     numbers = found.numbers[found.turns[:SAID_ONCE_MAX]]
     are_facts = view.are_facts(numbers)
@@ -238,7 +239,7 @@ def _said_once(view: View, found: Ranking) -> Ints:
             said.append(place)
             continue
         before.add(number)
-        held |= view.quoted_whole_by(number) if sources else set()
+        held |= sources
     if not said:
         return found.turns
     behind = np.array(said, dtype=np.int64)
@@ -253,7 +254,7 @@ def rankings(view: View, inquiry: Inquiry) -> Rankings:
     if inquiry.vector is not None and inquiry.near is None and pool is view.present.numbers:
         view = view.multiplied_by(inquiry.vector)
     everything = _ranked(view, inquiry, pool)
-    apart = view.unlimited()
+    apart = view.apart()
     if apart is None:
         return everything, None
     # The approximate search covers all blocks; for a subset, every vector is looked at.
@@ -348,23 +349,23 @@ def _merged(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking | 
 
 
 def _joined(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -> Ranking:
-    """Return *apart* joined with those of *everything* that may take only a share of an answer."""
-    limited = everything.shares < NANO
-    numbers = np.concatenate((apart.numbers, everything.numbers[limited]))
-    scores = np.concatenate((apart.scores, everything.scores[limited]))
+    """Return *apart* joined with those of *everything* that are not ranked apart."""
+    is_apart = view.ranked_apart(everything.numbers)
+    numbers = np.concatenate((apart.numbers, everything.numbers[~is_apart]))
+    scores = np.concatenate((apart.scores, everything.scores[~is_apart]))
     own = [
         _strengths(inquiry, ranking.match, kept)
-        for ranking, kept in ((apart, apart.numbers), (everything, everything.numbers[limited]))
+        for ranking, kept in ((apart, apart.numbers), (everything, everything.numbers[~is_apart]))
     ]
     strengths = [each for each in own if each is not None]
     ids, joined = view.state.catalogue.ids, np.concatenate(strengths) if strengths else None
     order = best_first(ids, numbers, scores, joined)
     numbers = numbers[order]
-    others = {*everything.numbers[limited].tolist()}
+    others = {*everything.numbers[~is_apart].tolist()}
     brought = {number: seed for number, seed in everything.via.items() if number in others}
     by_number = numbers.argsort()
-    turns = by_number[numbers[by_number].searchsorted(_in_turn(everything, apart))]
-    table = np.concatenate((apart.table, everything.table[:, limited]), axis=1)[:, order]
+    turns = by_number[numbers[by_number].searchsorted(_in_turn(everything, is_apart, apart))]
+    table = np.concatenate((apart.table, everything.table[:, ~is_apart]), axis=1)[:, order]
     return Ranking(
         numbers=numbers,
         scores=scores[order],
@@ -379,17 +380,16 @@ def _joined(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -
     )
 
 
-def _in_turn(everything: Ranking, apart: Ranking) -> Ints:
+def _in_turn(everything: Ranking, is_apart: NDArray[np.bool_], apart: Ranking) -> Ints:
     """Return the blocks that are not guaranteed in the order of *everything*.
 
-    Each place of a block that was ranked separately goes to the next best of these by their own
-    ranking.
+    Each place of a block that is ranked apart goes to the next best of these by their own ranking.
     """
     first = np.array(list(everything.guaranteed), dtype=np.int64)
     places = ~np.isin(everything.numbers, first)
     numbers = everything.numbers[places]
     own = apart.numbers[~np.isin(apart.numbers, first)]
-    free = (everything.shares[places] == NANO).nonzero()[0]
+    free = is_apart[places].nonzero()[0]
     taken = min(len(free), len(own))
     numbers[free[:taken]] = own[:taken]
     return np.concatenate((np.delete(numbers, free[taken:]), own[taken:]))

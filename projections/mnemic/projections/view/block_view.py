@@ -243,27 +243,40 @@ class BlockView:
         """Return which blocks have the privileges their tags grant."""
         return self.ceilings(numbers) >= nano(self.policy.privilege_from)
 
-    def unlimited(self) -> Self | None:
-        """Return this view as though only blocks that may take every place were active.
+    def are_facts(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which of *numbers* an extractor has found as facts by now."""
+        return self.state.extractions.are_facts(numbers, self.point.version)
+
+    def ranked_apart(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which blocks are ranked as though only such blocks were active.
+
+        They are of a zone that may take every place of an answer, and not facts that an extractor
+        found: neither untrusted texts nor repetitions of messages influence how they rank.
+        """
+        return (self.shares(numbers) == NANO) & ~self.are_facts(numbers)
+
+    def apart(self) -> Self | None:
+        """Return this view as though only blocks that are ranked apart were active.
 
         Returns:
-            None if all active blocks may, or none.
+            None if all active blocks are, or none.
         """
         zones, most = self.state.catalogue.zones.words, self.policy.places
-        if len({most(zone) == NANO for zone in zones}) <= 1:
+        extractions = self.state.extractions.count(self.point.version)
+        if not extractions and len({most(zone) == NANO for zone in zones}) <= 1:
             return None
         present, shares = self.present, self._shares_of_active()
-        known: tuple[Ints, ActiveBlocks | None] | None = present.kept.get("unlimited")
-        if known is None or known[0] is not shares:
-            free = present.numbers[shares == NANO]
+        known: tuple[Ints, int, ActiveBlocks | None] | None = present.kept.get("apart")
+        if known is None or known[0] is not shares or known[1] != extractions:
+            free = present.numbers[self.ranked_apart(present.numbers)]
             active = None
             if 0 < len(free) < len(present.numbers):
                 # The same object, if the blocks are the same: it has columns of its own.
-                before = None if known is None else known[1]
+                before = None if known is None else known[2]
                 is_same = before is not None and np.array_equal(before.numbers, free)
                 active = before if is_same else present.among(self.life, free)
-            known = present.kept["unlimited"] = shares, active
-        active = known[1]
+            known = present.kept["apart"] = shares, extractions, active
+        active = known[2]
         return None if active is None else self._restricted(active)
 
     def _shares_of_active(self) -> Ints:

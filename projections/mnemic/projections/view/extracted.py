@@ -47,21 +47,6 @@ def sources_of(view: BlockView, number: int) -> set[int]:
     return {numbers[quote.message] for quote in found}
 
 
-def quoted_whole_by(view: BlockView, number: int) -> set[int]:
-    """Return the messages of which a fact quotes everything, but for white space."""
-    numbers = view.state.catalogue.numbers
-    found: set[int] = set()
-    for finding in findings_of(view, number):
-        for quote in finding.fact.quotes:
-            text = view.text(numbers[quote.message])
-            if isinstance(text, Erased):
-                continue
-            rest = text.content[: quote.start] + text.content[quote.end :]
-            if not rest.strip():
-                found.add(numbers[quote.message])
-    return found
-
-
 def retired_by(view: BlockView, old: int, new: int) -> str | None:
     """Return who said the fact that revised a block, and which extractor found it; None: none."""
     for finding in findings_of(view, new):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -87,23 +87,35 @@ def _products_of(at: BlockView, vector: Vector) -> NDArray[np.float32] | None:
 
 
 def typicality(
-    at: BlockView, vectors: Sequence[Vector], embedder: EmbedderIdentity | None
+    at: BlockView, vectors: Mapping[int, Vector], embedder: EmbedderIdentity | None
 ) -> list[int]:
     """Return how typical each of *vectors* is of the blocks before it, nano-units.
 
     Args:
         at: The view.
-        vectors: Of blocks that are promoted one after the other.
+        vectors: By number: those of blocks that are promoted one after the other.
         embedder: Whose vectors they are; None: of the one in force.
     """
     if embedder is None:
         index = index_in_force(at)
-        rows = np.sort(at.present.vectors)[-WINDOW:].astype(np.int64)
+        numbers, rows = at.present.numbers, at.present.vectors
     else:
         index = at.state.indexes.get(embedder, VectorIndex())
         staged = at.state.staged_vectors.get(embedder, {})
-        rows = np.array(sorted(staged.values())[-WINDOW:], dtype=np.int64)
-    return typicalities(index.vectors(rows), vectors)
+        numbers = np.array([*staged], dtype=np.int64)
+        rows = np.array([*staged.values()], dtype=np.int32)
+    found_by_now = partial(at.state.extractions.are_facts, version=at.point.version)
+    said = rows[~found_by_now(numbers)]
+    before = list(index.vectors(np.sort(said)[-WINDOW:].astype(np.int64)))
+    are_facts = found_by_now(np.array([*vectors], dtype=np.int64)).tolist()
+    if not any(are_facts):
+        return typicalities(before, [*vectors.values()])
+    found: list[int] = []
+    for vector, is_fact in zip(vectors.values(), are_facts, strict=True):
+        found += typicalities(before[-WINDOW:], [vector])
+        if not is_fact:
+            before.append(vector)
+    return found
 
 
 def near(

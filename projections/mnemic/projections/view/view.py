@@ -8,7 +8,7 @@ query runs on either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
 from mnemic.kernel.model.filters import Where
 from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.reading import LogRange
 from mnemic.kernel.timestamps import Instant
@@ -233,14 +234,6 @@ class View(BlockView):
         """Return who said the fact that revised a block, and which extractor found it."""
         return extracted.retired_by(self, old, new)
 
-    def are_facts(self, numbers: Ints) -> NDArray[np.bool_]:
-        """Return which of *numbers* an extractor has found as facts by now."""
-        return self.state.extractions.are_facts(numbers, self.point.version)
-
-    def quoted_whole_by(self, number: int) -> set[int]:
-        """Return the messages of which a fact quotes everything, but for white space."""
-        return extracted.quoted_whole_by(self, number)
-
     def sources_of(self, number: int) -> set[int]:
         """Return the messages that a block rests on as a fact, erased ones included."""
         return extracted.sources_of(self, number)
@@ -297,14 +290,36 @@ class View(BlockView):
         """Return, for each vector, the *most* best active blocks at or above *floor*."""
         return similarity.near(self, vectors, categories, floor, most=most)
 
-    def rarity(self, number: int) -> int:
-        """Return how unusual the words of a block were when it was learned, nano-units."""
-        return int(self.state.lexicon.rarity[self.life.get("text", number)])
+    def texts_of_facts(self) -> Ints | None:
+        """Return the documents of facts that an extractor found, ascending; None if there are none.
+
+        A document that was added after a fact stays after it, so those before one never change.
+        """
+        if not self.state.extractions.count(self.point.version):
+            return None
+        blocks = self.speakers()[: self.text_count].astype(np.int64)
+        return np.flatnonzero(self.are_facts(blocks))
+
+    def rarities(self, numbers: Sequence[int]) -> list[int]:
+        """Return how unusual the words of each block were when it was learned, facts left out."""
+        lexicon = self.state.lexicon
+        documents = self.life.column("text", np.array(numbers, dtype=np.int64))
+        repeating = self.texts_of_facts()
+        if repeating is None:
+            found: list[int] = lexicon.rarity[documents].tolist()
+            return found
+        texts = map(self.text, numbers)
+        return [
+            lexicon.rarity_without(
+                repeating, document, text.content if isinstance(text, BlockText) else None
+            )
+            for document, text in zip(documents.tolist(), texts, strict=True)
+        ]
 
     def typicality(
-        self, vectors: Sequence[Vector], embedder: EmbedderIdentity | None = None
+        self, vectors: Mapping[int, Vector], embedder: EmbedderIdentity | None = None
     ) -> list[int]:
-        """Return how typical each of *vectors* is of the blocks before it, nano-units."""
+        """Return how typical each of *vectors* is of the blocks before it, facts left out."""
         return similarity.typicality(self, vectors, embedder)
 
     @property

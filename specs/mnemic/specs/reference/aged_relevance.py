@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from math import floor
 from unicodedata import normalize
 
@@ -256,7 +256,7 @@ def trusted(rarity: int, before: int, policy: Policy) -> int:
 
     Args:
         rarity: As computed; 0 stays 0.
-        before: Number of texts learned before.
+        before: Number of texts learned before, without facts that were found in messages.
         policy: With the number at which it counts half.
     """
     if rarity == 0 or policy.rarity_trust == 0:
@@ -264,9 +264,19 @@ def trusted(rarity: int, before: int, policy: Policy) -> int:
     return HALF + (rarity - HALF) * before // (before + policy.rarity_trust)
 
 
+def found_as_facts(state: PlainState) -> set[BlockId]:
+    """Return the blocks that an extractor has found as facts in messages."""
+    return {fact.block_id for event in state.extractions.values() for fact in event.facts}
+
+
 def inherited(state: PlainState, said: list[Said]) -> dict[int, int]:
     """Return the rarity of each text: of a successor, at least that of all before it."""
-    own = [trusted(rarity, place, state.policy) for place, rarity in enumerate(rarities(said))]
+    facts = found_as_facts(state)
+    before = accumulate((text.block not in facts for text in said), initial=0)
+    own = [
+        trusted(rarity, known, state.policy)
+        for rarity, known in zip(rarities(said), before, strict=False)
+    ]
     last = {text.block: text.number for text in said}
     found = dict(enumerate(own))
     for block, facts in state.blocks.items():

@@ -12,7 +12,6 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from mnemic.kernel.events import Quote
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Frame
@@ -58,6 +57,8 @@ class PlainScored:
     guaranteed: bool
     share: int
     """Share of an answer that its zone may take. Nano-units."""
+    apart: bool
+    """Whether it is ranked as if all were such blocks: none of a limited zone, no fact."""
     strength: int
     """Decides between equal scores; 0 if the recipe does not use it or there is no question."""
 
@@ -70,30 +71,31 @@ class PlainScored:
 def expected_ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
     """Return every block that is scored, best first, ties by strength and id.
 
-    Blocks that may take every place of an answer are ranked as if there were no others.
+    Blocks that may take every place of an answer, and are not facts found in messages, are ranked
+    as if there were no others.
     """
     everything = _ranking(state, asked)
-    alone = _with_free_alone(state)
+    alone = _alone(state)
     if not alone.with_status("active"):
         return everything
-    limited = [row for row in everything if row.share < NANO]
-    return sorted([*_ranking(alone, asked), *limited], key=lambda row: row.order)
+    others = [row for row in everything if not row.apart]
+    return sorted([*_ranking(alone, asked), *others], key=lambda row: row.order)
 
 
 def expected_turns(state: PlainState, asked: Asked) -> list[BlockId]:
     """Return the blocks in the order in which they are selected: guaranteed ones first.
 
-    The other blocks have the order of a ranking of all. In the places of blocks that may take every
-    place, these follow in the order of their own separate ranking.
+    The other blocks have the order of a ranking of all. In the places of blocks that are ranked
+    apart, these follow in the order of their own ranking.
     """
     ranking = expected_ranking(state, asked)
     first = [row.block for row in ranking if row.guaranteed]
-    free = [row.block for row in ranking if row.share == NANO and not row.guaranteed]
+    free = [row.block for row in ranking if row.apart and not row.guaranteed]
     turns: list[BlockId] = []
     for row in _ranking(state, asked):
         if row.guaranteed:
             continue
-        if row.share < NANO:
+        if not row.apart:
             turns.append(row.block)
         elif free:
             turns.append(free.pop(0))
@@ -103,38 +105,34 @@ def expected_turns(state: PlainState, asked: Asked) -> list[BlockId]:
 def _said_once(state: PlainState, turns: list[BlockId]) -> list[BlockId]:
     """Return *turns* with what is said before put behind the others.
 
-    That is a fact after a message that it quotes, and a message after a fact that quotes all of it.
+    Of a fact and the messages that it quotes, the one that comes first stays where it is.
     """
-    quotes = [
-        (fact.block_id, quote)
+    quotes = {
+        (fact.block_id, quote.message)
         for event in state.extractions.values()
         for fact in event.facts
         for quote in fact.quotes
-    ]
+    }
     first: list[BlockId] = []
     behind: list[BlockId] = []
     for block in turns:
-        quoted = any(fact == block and quote.message in first for fact, quote in quotes)
-        whole = any(
-            fact in first and quote.message == block and _is_whole(state, quote)
-            for fact, quote in quotes
-        )
-        (behind if quoted or whole else first).append(block)
+        is_said = any((block, each) in quotes or (each, block) in quotes for each in first)
+        (behind if is_said else first).append(block)
     return [*first, *behind]
 
 
-def _is_whole(state: PlainState, quote: Quote) -> bool:
-    content = state.blocks[quote.message].content
-    return content is not None and not (content[: quote.start] + content[quote.end :]).strip()
-
-
-def _with_free_alone(state: PlainState) -> PlainState:
-    """Return the state as if only blocks that may take every place were active."""
+def _alone(state: PlainState) -> PlainState:
+    """Return the state as if only blocks that are ranked apart were active."""
     alone = state.copy()
     for block in state.with_status("active"):
-        if state.policy.places(state.blocks[block].zone) < NANO:
+        if not _is_apart(state, block):
             alone.blocks[block].base = "archived"
     return alone
+
+
+def _is_apart(state: PlainState, block: BlockId) -> bool:
+    is_free = state.policy.places(state.blocks[block].zone) == NANO
+    return is_free and block not in aged_relevance.found_as_facts(state)
 
 
 def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
@@ -165,6 +163,7 @@ def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
             via=via.get(block),
             guaranteed=block in guaranteed,
             share=state.policy.places(state.blocks[block].zone),
+            apart=_is_apart(state, block),
             strength=strengths.get(block, 0),
         )
         for block in scored
