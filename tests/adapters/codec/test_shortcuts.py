@@ -18,11 +18,12 @@ from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import PayloadRow, Record
+from mnemic.projections.state.apply import TRANSIENT
 from mnemic.specs.strategies.events import recordeds
 
-CODEC = Codec(SeededEntropy("shortcuts"))
+CODEC = Codec(SeededEntropy("shortcuts"), transient=TRANSIENT)
 SHORTCUTS = Shortcuts(Registry())
-FOLD_SHORTCUTS = Shortcuts(Registry(), to_fold=True)
+FOLD_SHORTCUTS = Shortcuts(Registry(), transient=TRANSIENT)
 ODDITIES: tuple[Any, ...] = (None, True, 0, -1, 1.5, 2**63, "", "x", [], [None], ["x", "y"], {})
 
 

@@ -66,13 +66,21 @@ class Codec:
     Args:
         entropy: Source of ids and keys of payloads.
         registry: The known topics; every event of the kernel unless given.
+        transient: Kinds of events of which a fold reads nothing but attributes, see
+            ``decode_to_fold``.
     """
 
-    def __init__(self, entropy: Entropy, registry: Registry | None = None) -> None:
+    def __init__(
+        self,
+        entropy: Entropy,
+        registry: Registry | None = None,
+        *,
+        transient: Collection[type] = (),
+    ) -> None:
         self._sealer = Sealer(entropy)
         self._registry = Registry() if registry is None else registry
         self._shortcuts = Shortcuts(self._registry)
-        self._fold_shortcuts = Shortcuts(self._registry, to_fold=True)
+        self._fold_shortcuts = Shortcuts(self._registry, transient=transient)
         self._readings = _Readings(self._registry.kinds)
 
     def encode(self, recorded: Recorded) -> tuple[Record, tuple[PayloadRow, ...]]:
@@ -161,7 +169,7 @@ class Codec:
     ) -> tuple[Recorded, tuple[int, ...]]:
         """Return what ``decode_noting`` returns, for a fold, in less time.
 
-        What is returned of ``TRANSIENT`` kinds is no ``Recorded`` but has its attributes.
+        What is returned of transient kinds is no ``Recorded`` but has its attributes.
 
         Raises:
             StoreTooNew, LogCorrupt: As ``decode``.

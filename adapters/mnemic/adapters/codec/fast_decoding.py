@@ -7,12 +7,12 @@ the thorough path then finds out what is wrong, or that nothing is.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 
 from mnemic.adapters.codec.compiled_readers import Irregular, Read, Readers
 from mnemic.adapters.codec.registry import Registry
 from mnemic.adapters.codec.sealing import opener
-from mnemic.projections.state.apply import TRANSIENT
 
 _recorded = cache(Readers(opener).recorded)
 _TO_FOLD = Readers(opener, is_whole=True)
@@ -28,14 +28,14 @@ class Shortcuts(dict[str, Read]):
 
     Args:
         registry: The known topics. Those of older versions have no fast path.
-        to_fold: Whether they read for a fold: only records that have all their payloads, and
-            ``TRANSIENT`` kinds as objects that have the attributes of an event.
+        transient: Given if they read for a fold, and only records that have all their payloads: the
+            kinds that are returned as objects with the attributes of an event.
     """
 
-    def __init__(self, registry: Registry, *, to_fold: bool = False) -> None:
+    def __init__(self, registry: Registry, *, transient: Collection[type] | None = None) -> None:
         super().__init__()
         self._kinds = registry.kinds
-        self._to_fold = to_fold
+        self._transient = transient
 
     def __missing__(self, topic: str) -> Read:
         """Return the reader of a topic at its first use."""
@@ -43,6 +43,6 @@ class Shortcuts(dict[str, Read]):
         if kind.upcasters:
             raise Irregular
         read = _recorded
-        if self._to_fold:
-            read = _transient if kind.event in TRANSIENT else _whole
+        if self._transient is not None:
+            read = _transient if kind.event in self._transient else _whole
         return self.setdefault(topic, read(kind.event))

@@ -253,7 +253,8 @@ class BlockView:
         They are of a zone that may take every place of an answer, and not facts that an extractor
         found: neither untrusted texts nor repetitions of messages influence how they rank.
         """
-        return (self.shares(numbers) == NANO) & ~self.are_facts(numbers)
+        are_apart: NDArray[np.bool_] = self.shares(numbers) == NANO
+        return are_apart & ~self.are_facts(numbers)
 
     def apart(self) -> Self | None:
         """Return this view as though only blocks that are ranked apart were active.

@@ -271,8 +271,8 @@ def found_as_facts(state: PlainState) -> set[BlockId]:
 
 def inherited(state: PlainState, said: list[Said]) -> dict[int, int]:
     """Return the rarity of each text: of a successor, at least that of all before it."""
-    facts = found_as_facts(state)
-    before = accumulate((text.block not in facts for text in said), initial=0)
+    repeating = found_as_facts(state)
+    before = accumulate((text.block not in repeating for text in said), initial=0)
     own = [
         trusted(rarity, known, state.policy)
         for rarity, known in zip(rarities(said), before, strict=False)

@@ -11,6 +11,7 @@ from mnemic.adapters.inprocess.engine.payload_check import PayloadCheck
 from mnemic.kernel.errors import LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log, PayloadRow, Record
+from mnemic.projections.state.apply import TRANSIENT
 
 ENDS = (LogCorrupt, StoreTooNew)
 """Errors that end the readable part of a log; everything before them is sound."""
@@ -26,7 +27,7 @@ class LogReader:
 
     def __init__(self, log: Log, entropy: Entropy) -> None:
         self.log = log
-        self.codec = Codec(entropy)
+        self.codec = Codec(entropy, transient=TRANSIENT)
         self.payloads = PayloadCheck(log, self.codec)
         """The payloads of the events that were folded."""
 

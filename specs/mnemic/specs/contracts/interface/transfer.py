@@ -68,7 +68,11 @@ class Transfer(InterfaceFixture):
         assert (sorted(claimed), claimed["chain"]) == (["answer", "chain"], "0" * 64)
         foreign = plain(memory.verify_receipt({**receipt, "genesis": "0" * 64}))
         beyond = plain(memory.verify_receipt({**receipt, "version": 999, "decision_id": "d999"}))
-        assert (foreign["holds"], beyond["holds"], beyond["verdict"]) == (False, False, "unknown")
+        assert (foreign["holds"], beyond["holds"], beyond["verdict"]) == (
+            False,
+            False,
+            "log-behind-receipt",
+        )
         with pytest.raises(MnemicError) as refused:
             memory.verify_receipt({**receipt, "words": "of my own"})
         assert (refused.value.code, bool(refused.value.recovery)) == ("field-refused", True)
