@@ -26,7 +26,6 @@ from retrieval_scores import DEPTH
 from mnemic import SyncMemory
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.extractors.rules import RulesExtractor
-from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.ports import Embedder, Extract, Fact, KnownBlock, Message, Span
@@ -74,9 +73,7 @@ class Added:
 
     def ranks(self, text: str, evidence: frozenset[str], session: int) -> list[int]:
         """Return the rank at which each turn of the evidence is first in the answer, if it is."""
-        view: SyncMemory | SyncView = self.memory
-        if session + 1 < len(self.versions):
-            view = self.memory.as_of(version=self.versions[session])
+        view = self.memory.as_of(version=self.versions[session])
         answer = view.recall(text, top_k=DEPTH, token_budget=NO_BUDGET, min_probability=0.0)
         found: dict[str, int] = {}
         for rank, block in enumerate(answer.block_ids, start=1):
