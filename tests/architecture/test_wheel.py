@@ -58,11 +58,11 @@ def test_a_stray_top_level_name_in_a_wheel_is_found() -> None:
     assert unexpected_tops(names) == ["tests", "x.py"]
 
 
-def test_the_wheel_holds_the_four_packages_and_one_file_that_joins_them(
+def test_the_wheel_holds_the_four_packages_what_joins_them_and_a_program(
     wheel_names: list[str],
 ) -> None:
     inside = [name.split("/") for name in wheel_names if name.startswith("mnemic/")]
-    assert sorted({parts[1] for parts in inside}) == ["__init__.py", *LAYERS]
+    assert sorted({parts[1] for parts in inside}) == ["__init__.py", "__main__.py", *LAYERS]
 
 
 def test_the_wheel_carries_every_file_of_the_packages(wheel_names: list[str]) -> None:
