@@ -211,7 +211,8 @@ memory.checkpoint()
     assert restored(hosts.opened("three")) == leader.status().version
     left = objects.ages()
     assert len(left) > 2, "chunks of a publisher that may be at work stay"
-    PublishedCheckpoints(space_of(leader).log, Later(objects)).sweep(erased=-1)
+    later: Any = Later(objects)
+    PublishedCheckpoints(space_of(leader).log, later).sweep(erased=-1)
     assert len(objects.ages()) == 2, "an hour later they do not"
 
 

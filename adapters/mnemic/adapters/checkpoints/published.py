@@ -18,7 +18,7 @@ Rules of this module:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b, sha256
@@ -348,7 +348,7 @@ def _blocks(folder: Folder) -> Generator[dict[str, Callable[[], bytes]]]:
 
 
 @contextmanager
-def _threads() -> Iterator[ThreadPoolExecutor]:
+def _threads() -> Generator[ThreadPoolExecutor]:
     """Return threads that begin nothing more once one has failed."""
     from concurrent.futures import ThreadPoolExecutor
 
