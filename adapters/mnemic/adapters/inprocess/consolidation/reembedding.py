@@ -6,6 +6,8 @@ new one. A stopped re-embedding resumes where it was, since staged vectors are i
 
 from __future__ import annotations
 
+import numpy as np
+
 from mnemic.adapters.inprocess.engine.commands import Command, Progress
 from mnemic.adapters.inprocess.engine.embedding import embed
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
@@ -18,6 +20,7 @@ from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.results import ReembedResult
 from mnemic.kernel.timestamps import Instant
+from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.view import View
 
 
@@ -39,24 +42,23 @@ def reembed(
         if not todo:
             command = Command("reembed", {}, replacements=replacements)
             space.execute(command, lambda view, _: _adopt(view, identity))
-            continue
-        chunk = todo[:size]
-        vectors = embed(embedder, [text.content for _, text in chunk])
-        command = Command("reembed", {}, replacements=replacements)
-        staged += _stage(space, command, chunk, vectors=vectors, identity=identity)
-        if progress is not None:
-            progress(staged, staged + len(todo) - len(chunk))
+        for first in range(0, len(todo), size):
+            if space.view().embedder == identity:
+                break  # another process has completed it
+            chunk = todo[first : first + size]
+            vectors = embed(embedder, [text.content for _, text in chunk])
+            command = Command("reembed", {}, replacements=replacements)
+            staged += _stage(space, command, chunk, vectors=vectors, identity=identity)
+            if progress is not None:
+                progress(staged, staged + len(todo) - first - len(chunk))
 
 
 def _todo(view: View, identity: EmbedderIdentity) -> list[tuple[int, BlockText]]:
     """Return the blocks that have no staged vector yet: active, in quarantine or not."""
     done = view.state.staged_vectors.get(identity, {})
-    blocks = ((number, view.text(number)) for number in view.vectored().tolist())
-    return [
-        (number, text)
-        for number, text in blocks
-        if number not in done and isinstance(text, BlockText)
-    ]
+    left = (number for number in view.vectored().tolist() if number not in done)
+    texts = ((number, view.text(number)) for number in left)
+    return [(number, text) for number, text in texts if isinstance(text, BlockText)]
 
 
 def _stage(
@@ -69,11 +71,12 @@ def _stage(
 ) -> int:
     def decide(view: View, _: Instant) -> Decision[int]:
         # A block may have been archived, or learned with another text, since it was read.
-        vectored = set(view.vectored().tolist())
+        numbers = np.array([number for number, _ in chunk], dtype=np.int64)
+        vectored = among(view.vectored(), numbers).tolist()
         left = {
             number: vector
-            for (number, text), vector in zip(chunk, vectors, strict=True)
-            if number in vectored and view.text(number) == text
+            for (number, text), vector, is_vectored in zip(chunk, vectors, vectored, strict=True)
+            if is_vectored and view.text(number) == text
         }
         return Decision(decide_stage_vectors(view, left, embedder=identity).events, len(left))
 
