@@ -73,10 +73,9 @@ TAIL_MIN = 5_000
 TAIL_SHARE = 20
 """A checkpoint is due when a log has grown by a twentieth: opening replays at most 5 %."""
 
-PUBLISHED_EVERY_S = 60.0
-"""Checkpoints are published for every ``TAIL_MIN`` events, so that a host that fetches one has few
-to fold; but not more often than this, however many events come, or erasures that make them
-obsolete.
+PUBLISHED_EVERY, PUBLISHED_EVERY_S = 2_000, 60.0
+"""Checkpoints are published for so many events, so that a host that fetches one has few to fold; but
+not more often than this, however many events come, or erasures that make them obsolete.
 """
 
 
@@ -175,7 +174,7 @@ class CheckpointWriter:
         try:
             file = shared.fetched(
                 folder,
-                least=0 if here is None else here + TAIL_MIN,
+                least=0 if here is None else here + PUBLISHED_EVERY,
                 mode=self._checkpoint_directory.mode,
             )
         except (MnemicError, OSError) as error:
@@ -289,7 +288,7 @@ class CheckpointWriter:
         """Return whether this process should publish a checkpoint."""
         if not self._is_author or self._place() is None:
             return False
-        is_behind = self._state().version - self._published >= TAIL_MIN
+        is_behind = self._state().version - self._published >= PUBLISHED_EVERY
         return is_behind and time.monotonic() >= self._publishes_from_s
 
     def _try(self) -> None:
@@ -299,7 +298,7 @@ class CheckpointWriter:
                 file = self._write(folder)
                 self.trouble = None
                 if self._is_publishing_due():
-                    self._publish(file, least=TAIL_MIN)
+                    self._publish(file, least=PUBLISHED_EVERY)
         except Abandoned:
             pass
         except Exception as error:  # noqa: BLE001 - a checkpoint is never worth more than the work
