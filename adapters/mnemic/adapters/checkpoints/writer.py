@@ -74,8 +74,8 @@ TAIL_SHARE = 20
 """A checkpoint is due when a log has grown by a twentieth: opening replays at most 5 %."""
 
 PUBLISHED_EVERY, PUBLISHED_EVERY_S = 2_000, 60.0
-"""Checkpoints are published for so many events, so that a host that fetches one has few to fold; but
-not more often than this, however many events come, or erasures that make them obsolete.
+"""Checkpoints are published for so many events, so that a host that fetches one has few to fold;
+but not more often than this, however many events come, or erasures that make them obsolete.
 """
 
 
