@@ -209,7 +209,7 @@ class Reading(EdgeReading, Protocol):
     def rarities(self, numbers: Sequence[int]) -> list[int]:
         """Return how unusual the words of each block were when it was learned, nano-units.
 
-        Facts that were found in messages only repeat them, so they are not counted before it.
+        Facts that extractors made of messages only repeat them: they are not counted before it.
         """
         ...
 
@@ -218,7 +218,7 @@ class Reading(EdgeReading, Protocol):
     ) -> list[int]:
         """Return how typical each of *vectors* is of the blocks before it, nano-units.
 
-        Facts that were found in messages only repeat them, so they are not among those before it.
+        Facts that extractors made of messages only repeat them: they are not among those before.
 
         Args:
             vectors: By number: those of blocks that are promoted one after the other.

@@ -340,3 +340,26 @@ def test_messages_bear_on_a_question_as_if_no_facts_had_been_found(
     alone = relevance(set())
     assert alone
     assert relevance(found) == alone
+
+
+def test_what_was_learned_before_a_message_says_it_again_is_no_repetition() -> None:
+    def relevance(facts: list[Fact]) -> tuple[set[str], dict[str | None, Any]]:
+        extractor = Scripted()
+        with SyncMemory.open(
+            ":memory:", extractor=extractor, embedder=PlaneEmbedder(), clock=ManualClock()
+        ) as memory:
+            memory.learn("I own a boat.", author="Ines", category="fact")
+            memory.learn("I own a red bicycle.", author="Ines")
+            memory.consolidate()
+            memory.recall("a boat", record=False)  # what it computes is kept
+            extractor.facts = facts
+            found = memory.add([said("I own a boat.", 1)]).facts
+            blocks = memory.recall("a boat", min_probability=0.0).blocks
+            assert memory.replay_all().reproduced == 1
+        return {each.action for each in found}, {
+            each.content: each.relevance_parts for each in blocks
+        }
+
+    actions, again = relevance([whole("I own a boat.", relation="same", other=0)])
+    assert actions <= {"duplicate", "restated"}
+    assert again == relevance([])[1]

@@ -85,6 +85,7 @@ class Extractions:
         for name, blocks in (
             ("messages", event.messages),
             ("facts", tuple(each.block_id for each in event.facts)),
+            (_CREATED, tuple(each.block_id for each in event.facts if each.action == _CREATED)),
         ):
             for block in dict.fromkeys(blocks):
                 self._of[name].file(numbers[block], number)
@@ -103,10 +104,21 @@ class Extractions:
 
     def are_facts(self, blocks: NDArray[np.int64], version: int) -> NDArray[np.bool_]:
         """Return which of *blocks* an extraction up to *version* found as facts."""
+        return self._among("facts", blocks, version)
+
+    def were_made(self, blocks: NDArray[np.int64], version: int) -> NDArray[np.bool_]:
+        """Return which of *blocks* exist only since an extraction up to *version* found them.
+
+        Whether that is so never changes: what was learned before stays what was learned, even if a
+        message says it again.
+        """
+        return self._among(_CREATED, blocks, version)
+
+    def _among(self, name: str, blocks: NDArray[np.int64], version: int) -> NDArray[np.bool_]:
         if not len(self._version):
             return np.zeros(len(blocks), dtype=np.bool_)
-        facts, extractions = self._of["facts"].columns()
-        return np.isin(blocks, facts[extractions < self.count(version)])
+        found, extractions = self._of[name].columns()
+        return np.isin(blocks, found[extractions < self.count(version)])
 
     def of_message(self, message: int, version: int) -> list[Extraction]:
         """Return the extractions up to *version* that were shown a block, in order."""
@@ -125,4 +137,6 @@ class Extractions:
         return Extraction(int(version), int(recorded_us), self._events[number])
 
 
-_SIDES = ("messages", "facts")
+_CREATED = "created"
+"""The facts whose blocks did not exist before, as ``ExtractedFact.action`` has it."""
+_SIDES = ("messages", "facts", _CREATED)

@@ -26,7 +26,7 @@ from mnemic.projections.state.snapshots import SnapshotCache
 from mnemic.projections.timeline.timeline import Timeline
 from mnemic.projections.vectors.index import VectorIndex
 
-FOLD_VERSION = 7
+FOLD_VERSION = 8
 """Incremented when the same log yields a different state; replays name it as a cause."""
 
 

@@ -247,14 +247,18 @@ class BlockView:
         """Return which of *numbers* an extractor has found as facts by now."""
         return self.state.extractions.are_facts(numbers, self.point.version)
 
+    def were_extracted(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which of *numbers* exist only since an extractor found them in messages."""
+        return self.state.extractions.were_made(numbers, self.point.version)
+
     def ranked_apart(self, numbers: Ints) -> NDArray[np.bool_]:
         """Return which blocks are ranked as though only such blocks were active.
 
-        They are of a zone that may take every place of an answer, and not facts that an extractor
-        found: neither untrusted texts nor repetitions of messages influence how they rank.
+        They are of a zone that may take every place of an answer, and were not made by an
+        extractor: neither untrusted texts nor repetitions of messages influence how they rank.
         """
         are_apart: NDArray[np.bool_] = self.shares(numbers) == NANO
-        return are_apart & ~self.are_facts(numbers)
+        return are_apart & ~self.were_extracted(numbers)
 
     def apart(self) -> Self | None:
         """Return this view as though only blocks that are ranked apart were active.

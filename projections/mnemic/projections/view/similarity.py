@@ -104,7 +104,7 @@ def typicality(
         staged = at.state.staged_vectors.get(embedder, {})
         numbers = np.array([*staged], dtype=np.int64)
         rows = np.array([*staged.values()], dtype=np.int32)
-    found_by_now = partial(at.state.extractions.are_facts, version=at.point.version)
+    found_by_now = partial(at.state.extractions.were_made, version=at.point.version)
     said = rows[~found_by_now(numbers)]
     before = list(index.vectors(np.sort(said)[-WINDOW:].astype(np.int64)))
     are_facts = found_by_now(np.array([*vectors], dtype=np.int64)).tolist()

@@ -291,14 +291,14 @@ class View(BlockView):
         return similarity.near(self, vectors, categories, floor, most=most)
 
     def texts_of_facts(self) -> Ints | None:
-        """Return the documents of facts that an extractor found, ascending; None if there are none.
+        """Return the documents of blocks that extractors made, ascending; None if there are none.
 
-        A document that was added after a fact stays after it, so those before one never change.
+        A document stays one, or not, and so do those before it.
         """
         if not self.state.extractions.count(self.point.version):
             return None
         blocks = self.speakers()[: self.text_count].astype(np.int64)
-        return np.flatnonzero(self.are_facts(blocks))
+        return np.flatnonzero(self.were_extracted(blocks))
 
     def rarities(self, numbers: Sequence[int]) -> list[int]:
         """Return how unusual the words of each block were when it was learned, facts left out."""

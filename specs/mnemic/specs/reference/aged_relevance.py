@@ -264,14 +264,15 @@ def trusted(rarity: int, before: int, policy: Policy) -> int:
     return HALF + (rarity - HALF) * before // (before + policy.rarity_trust)
 
 
-def found_as_facts(state: PlainState) -> set[BlockId]:
-    """Return the blocks that an extractor has found as facts in messages."""
-    return {fact.block_id for event in state.extractions.values() for fact in event.facts}
+def extracted(state: PlainState) -> set[BlockId]:
+    """Return the blocks that exist only since an extractor found them in messages."""
+    facts = (fact for event in state.extractions.values() for fact in event.facts)
+    return {fact.block_id for fact in facts if fact.action == "created"}
 
 
 def inherited(state: PlainState, said: list[Said]) -> dict[int, int]:
     """Return the rarity of each text: of a successor, at least that of all before it."""
-    repeating = found_as_facts(state)
+    repeating = extracted(state)
     before = accumulate((text.block not in repeating for text in said), initial=0)
     own = [
         trusted(rarity, known, state.policy)

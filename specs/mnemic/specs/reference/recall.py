@@ -132,7 +132,7 @@ def _alone(state: PlainState) -> PlainState:
 
 def _is_apart(state: PlainState, block: BlockId) -> bool:
     is_free = state.policy.places(state.blocks[block].zone) == NANO
-    return is_free and block not in aged_relevance.found_as_facts(state)
+    return is_free and block not in aged_relevance.extracted(state)
 
 
 def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
