@@ -177,19 +177,21 @@ def test_only_the_most_recent_snapshots_are_cached() -> None:
     assert past.at(state, 0) is not kept[0]
 
 
-def test_only_the_latest_of_them_keep_columns() -> None:
+def test_only_the_latest_of_them_and_the_published_one_keep_columns() -> None:
     world = World()
     world.memory.learn("bees")
     world.memory.consolidate()
     state = world.agent.space.state
-    used = [state.past.at(state, state.version - back) for back in range(COLUMNS_MAX + 1)]
-    for each in used:
+    published = state.past.publish(state, state.version)
+    used = [state.past.at(state, state.version - back) for back in range(1, COLUMNS_MAX + 2)]
+    for each in (published, *used):
+        state.past.keep(each)
         each.present()
         each.kept["column"] = each
     oldest, *latest = used
-    state.past.keep(latest[0])
-    state.past.keep(latest[-1])
     assert (oldest.known_present, oldest.kept) == (None, {})
+    assert published.known_present
+    assert published.kept
     assert all(each.known_present and each.kept for each in latest)
     assert columns_of(oldest.present()) == columns_of(
         VersionSnapshot(uncached(state), oldest.version).present()

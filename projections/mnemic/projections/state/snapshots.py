@@ -39,8 +39,8 @@ _BITS: Final = 32
 KEPT_MAX: Final = 8
 """Number of versions whose rows are kept: about 3 MB each with 100,000 blocks and 450,000 pairs."""
 COLUMNS_MAX: Final = 2
-"""Number of versions, of these, whose active blocks and columns over them are kept as well: about
-25 MB each after a recall."""
+"""Number of versions, of these, whose active blocks and columns over them are kept as well, and the
+published one: about 25 MB each after a recall."""
 
 
 class Tables(Protocol):
@@ -225,7 +225,8 @@ class SnapshotCache:
         if not kept or kept[0] is not snapshot:
             kept = snapshot, *(each for each in kept if each is not snapshot)
             for each in kept[COLUMNS_MAX:]:
-                each.forget_columns()
+                if each is not self.published:
+                    each.forget_columns()
             self._kept = kept[:KEPT_MAX]
 
     def nearest(
