@@ -106,7 +106,7 @@ class Extractions:
         """Return which of *blocks* an extraction up to *version* found as facts."""
         return self._among("facts", blocks, version)
 
-    def were_made(self, blocks: NDArray[np.int64], version: int) -> NDArray[np.bool_]:
+    def were_extracted(self, blocks: NDArray[np.int64], version: int) -> NDArray[np.bool_]:
         """Return which of *blocks* exist only since an extraction up to *version* found them.
 
         Whether that is so never changes: what was learned before stays what was learned, even if a

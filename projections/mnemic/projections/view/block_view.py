@@ -249,7 +249,7 @@ class BlockView:
 
     def were_extracted(self, numbers: Ints) -> NDArray[np.bool_]:
         """Return which of *numbers* exist only since an extractor found them in messages."""
-        return self.state.extractions.were_made(numbers, self.point.version)
+        return self.state.extractions.were_extracted(numbers, self.point.version)
 
     def ranked_apart(self, numbers: Ints) -> NDArray[np.bool_]:
         """Return which blocks are ranked as though only such blocks were active.

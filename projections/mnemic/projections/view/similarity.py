@@ -104,16 +104,15 @@ def typicality(
         staged = at.state.staged_vectors.get(embedder, {})
         numbers = np.array([*staged], dtype=np.int64)
         rows = np.array([*staged.values()], dtype=np.int32)
-    found_by_now = partial(at.state.extractions.were_made, version=at.point.version)
-    said = rows[~found_by_now(numbers)]
+    said = rows[~at.were_extracted(numbers)]
     before = list(index.vectors(np.sort(said)[-WINDOW:].astype(np.int64)))
-    are_facts = found_by_now(np.array([*vectors], dtype=np.int64)).tolist()
-    if not any(are_facts):
+    were_extracted = at.were_extracted(np.array([*vectors], dtype=np.int64)).tolist()
+    if not any(were_extracted):
         return typicalities(before, [*vectors.values()])
     found: list[int] = []
-    for vector, is_fact in zip(vectors.values(), are_facts, strict=True):
+    for vector, was_extracted in zip(vectors.values(), were_extracted, strict=True):
         found += typicalities(before[-WINDOW:], [vector])
-        if not is_fact:
+        if not was_extracted:
             before.append(vector)
     return found
 

@@ -290,7 +290,7 @@ class View(BlockView):
         """Return, for each vector, the *most* best active blocks at or above *floor*."""
         return similarity.near(self, vectors, categories, floor, most=most)
 
-    def texts_of_facts(self) -> Ints | None:
+    def extracted_texts(self) -> Ints | None:
         """Return the documents of blocks that extractors made, ascending; None if there are none.
 
         A document stays one, or not, and so do those before it.
@@ -304,7 +304,7 @@ class View(BlockView):
         """Return how unusual the words of each block were when it was learned, facts left out."""
         lexicon = self.state.lexicon
         documents = self.life.column("text", np.array(numbers, dtype=np.int64))
-        repeating = self.texts_of_facts()
+        repeating = self.extracted_texts()
         if repeating is None:
             found: list[int] = lexicon.rarity[documents].tolist()
             return found

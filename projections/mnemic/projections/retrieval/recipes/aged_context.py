@@ -355,7 +355,7 @@ def inherited_rarity(view: View) -> Ints:
 
     Documents of blocks that were not known at the view's version are not to be looked up.
     """
-    rarity = view.state.lexicon.trusted_rarity(view.policy.rarity_trust, view.texts_of_facts())
+    rarity = view.state.lexicon.trusted_rarity(view.policy.rarity_trust, view.extracted_texts())
     old, new = view.successions()
     if not len(old):
         return rarity
