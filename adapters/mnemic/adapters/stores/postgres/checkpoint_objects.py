@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-import psycopg
-
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.faults import named
-from mnemic.adapters.stores.postgres.format import CHECKPOINT_STATEMENTS, filled
-from mnemic.kernel.errors import StoreFailed
+from mnemic.adapters.stores.postgres.format import CHECKPOINT_STATEMENTS, filled, prepare
 
 _AGES: Final = """SELECT name, extract(epoch FROM now() - at)::float8
     FROM {schema}.checkpoints WHERE space = %b"""
@@ -30,21 +27,9 @@ def enable(datastore: Datastore) -> None:
     Raises:
         StoreFailed: The user of the database may not change its tables, or it does not answer.
     """
-    try:
-        with (
-            named(datastore.address),
-            datastore.pinned() as connection,
-            connection.transaction(),
-        ):
-            for statement in CHECKPOINT_STATEMENTS:
-                connection.execute(filled(statement, datastore.schema), prepare=False)
-    except StoreFailed as error:
-        if not isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
-            raise
-        raise StoreFailed(
-            f"{datastore.address.shown} cannot be prepared for checkpoints: {error.message}",
-            recovery="Begin `mnemic serve --checkpoints database` once as the owner of its tables.",
-        ) from error
+    option = "--checkpoints database"
+    with named(datastore.address):
+        prepare(datastore, CHECKPOINT_STATEMENTS, purpose="checkpoints", option=option)
 
 
 class CheckpointObjects:

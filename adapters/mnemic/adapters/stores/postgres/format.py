@@ -6,8 +6,10 @@ space. Secrets are kept in ``payloads`` alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import LiteralString
 
+import psycopg
 from psycopg.sql import SQL, Identifier
 
 from mnemic.adapters.stores.addresses import ServerAddress
@@ -105,6 +107,31 @@ def filled(statement: LiteralString, schema: str) -> bytes:
         newest=FORMAT_OF_CLUSTERS,
     )
     return named.as_bytes(None)
+
+
+def prepare(
+    datastore: Datastore, statements: Sequence[LiteralString], *, purpose: str, option: str
+) -> None:
+    """Execute statements that prepare a schema, all or none.
+
+    Args:
+        datastore: Connections to the database.
+        statements: ``CLUSTER_STATEMENTS`` or ``CHECKPOINT_STATEMENTS``.
+        purpose: What for, as messages say it.
+        option: That of ``mnemic serve`` which asks for it.
+
+    Raises:
+        StoreFailed: The user of the database may not change its tables.
+    """
+    try:
+        with datastore.pinned() as connection, connection.transaction():
+            for statement in statements:
+                connection.execute(filled(statement, datastore.schema), prepare=False)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreFailed(
+            f"{datastore.address.shown} cannot be prepared for {purpose}: {error}",
+            recovery=f"Begin `mnemic serve {option}` once as the owner of its tables.",
+        ) from error
 
 
 def has_checkpoints(datastore: Datastore) -> bool:

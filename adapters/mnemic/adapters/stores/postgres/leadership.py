@@ -13,14 +13,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-import psycopg
 from attrs import frozen
 
 from mnemic.adapters.stores.leaders import Leader
 from mnemic.adapters.stores.logs.staged_spaces import MARK, hidden
 from mnemic.adapters.stores.postgres.connections import Datastore
-from mnemic.adapters.stores.postgres.format import CLUSTER_STATEMENTS, filled
-from mnemic.kernel.errors import StoreFailed
+from mnemic.adapters.stores.postgres.format import CLUSTER_STATEMENTS, filled, prepare
 from mnemic.kernel.ports import GENESIS_DIGEST, Head
 
 _HAS_LEADERS = b"SELECT to_regclass(quote_ident(%b) || '.hosts') IS NOT NULL"
@@ -149,16 +147,8 @@ class Leadership:
         """
         if self.is_enabled():
             return
-        try:
-            with self._datastore.pinned() as connection, connection.transaction():
-                for statement in CLUSTER_STATEMENTS:
-                    connection.execute(filled(statement, self._datastore.schema), prepare=False)
-            self._is_enabled = True
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise StoreFailed(
-                f"{self._datastore.address.shown} cannot be prepared for a cluster: {error}",
-                recovery="Begin `mnemic serve --cluster` once as the owner of its tables.",
-            ) from error
+        prepare(self._datastore, CLUSTER_STATEMENTS, purpose="a cluster", option="--cluster")
+        self._is_enabled = True
 
     def renew(self, host: str, url: str, lease_s: float) -> None:
         """Begin or renew the lease of a host, for *lease_s* seconds from now."""

@@ -99,9 +99,9 @@ class SpaceRecorder(PostgresAggregateRecorder):
     def __init__(self, datastore: Datastore) -> None:
         super().__init__(datastore)
         self._names: dict[int, str] = {}
+        """Names of the spaces that were looked up, by number."""
         self.has_hosts = False
         """Whether the store serves hosts of a cluster, as far as it was noticed."""
-        """Names of the spaces that were looked up, by number."""
         self._confirmed: dict[int, tuple[int, int]] = {}
         """Connections on which a space is known to be durable, and its version, by space."""
         written = partial(filled, schema=datastore.schema)
