@@ -226,11 +226,8 @@ def _is_locked(file: Path) -> bool:
     """Return whether a file is being written; True if that cannot be found out."""
     try:
         with file.open("r+b") as draft:
-            if descriptor_locks.take(draft.fileno()):
-                descriptor_locks.give_back(draft.fileno())
-                return False
+            return descriptor_locks.is_held(draft.fileno())
     except FileNotFoundError:
         return False
     except OSError:
-        pass
-    return True
+        return True

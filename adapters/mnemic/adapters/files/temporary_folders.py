@@ -126,14 +126,11 @@ def _is_taken(lock: Path) -> bool:
     except OSError:
         return True
     try:
-        if not descriptor_locks.take(descriptor):
-            return True
-        descriptor_locks.give_back(descriptor)
+        return descriptor_locks.is_held(descriptor)
     except OSError:
         return True
     finally:
         os.close(descriptor)
-    return False
 
 
 def _remove(folder: Path) -> None:

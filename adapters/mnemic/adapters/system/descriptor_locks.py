@@ -8,9 +8,11 @@ from __future__ import annotations
 import sys
 from typing import Final
 
+STEP_S: Final = 0.0002
+"""Interval of polling a lock that is taken, where it has to be polled: about the time of one
+durable append."""
+
 if sys.platform == "win32":
-    POLLED_S: Final = 0.0002
-    """Interval of polling a lock that is taken: about the time of one durable append."""
 
     def take(descriptor: int) -> bool:
         """Lock a file if it is free, and return whether it was.
@@ -30,7 +32,7 @@ if sys.platform == "win32":
         """
         from filelock import lock_descriptor
 
-        lock_descriptor(descriptor, poll_interval=POLLED_S)
+        lock_descriptor(descriptor, poll_interval=STEP_S)
 
     def give_back(descriptor: int) -> None:
         """Unlock a file."""
@@ -70,3 +72,15 @@ else:
     def give_back(descriptor: int) -> None:
         """Unlock a file."""
         fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def is_held(descriptor: int) -> bool:
+    """Return whether a file is locked through another descriptor. It is not locked afterwards.
+
+    Raises:
+        OSError: As ``take``.
+    """
+    if not take(descriptor):
+        return True
+    give_back(descriptor)
+    return False

@@ -141,14 +141,11 @@ def _is_taken(lock: Path) -> bool:
     except OSError:
         return False  # it may not be opened, which the permissions check reports
     try:
-        if not descriptor_locks.take(descriptor):
-            return True
-        descriptor_locks.give_back(descriptor)
+        return descriptor_locks.is_held(descriptor)
     except OSError:
         return False  # a file system without locks
     finally:
         os.close(descriptor)
-    return False
 
 
 def _tokens(path: Path) -> Iterator[Finding]:

@@ -26,8 +26,6 @@ ENDING = ".heads"
 OLDER = (".gate", ".lock")
 """The same of the lock files of releases before 0.5."""
 PATIENCE_S = 30.0
-STEP_S = 0.0002
-"""Interval of polling a lock that is taken: about the time of one durable append."""
 
 
 def lock_file(database: Path) -> Path:
@@ -176,7 +174,7 @@ class LockFile:
         while not self.taken():
             if time.monotonic() > deadline:
                 raise self.busy()
-            time.sleep(STEP_S)
+            time.sleep(descriptor_locks.STEP_S)
 
     def wait(self) -> None:
         """Wait for the lock without a time limit, blocked in the system call.
