@@ -117,7 +117,7 @@ def pieces(manifest: Manifest) -> Iterator[memoryview | bytes]:
         }
     )
     head = HEAD.pack(MAGIC, FORMAT, len(stored))
-    yield head + _seal(head + stored) + stored
+    yield head + seal_of(head + stored) + stored
 
 
 def described(path: Path, vault: Vault | None = None) -> Manifest:
@@ -156,7 +156,7 @@ def manifest_in(path: Path, vault: Vault | None = None) -> Manifest:
         if magic != MAGIC:
             raise Torn("it does not begin as a checkpoint does")
         stored = file.read(min(stated, length))
-    if _seal(head + stored) != seal or len(stored) != stated:
+    if seal_of(head + stored) != seal or len(stored) != stated:
         raise Torn("its manifest is damaged")
     if layout != FORMAT:
         raise FormatUnknown(f"it has format {layout}; this release knows {FORMAT}")
@@ -241,5 +241,6 @@ def _part(described: Mapping[str, Any]) -> Part:
     return part
 
 
-def _seal(data: bytes | memoryview) -> bytes:
+def seal_of(data: bytes | memoryview) -> bytes:
+    """Return the digest by which a damaged manifest is noticed."""
     return blake2b(data, digest_size=SEAL_BYTES).digest()

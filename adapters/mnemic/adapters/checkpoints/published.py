@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import partial
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -77,7 +77,7 @@ class Document(Value):
         described = orjson.dumps({"length": self.length, "chunks": self.chunks})
         head = layout.HEAD.pack(MAGIC, FORMAT, len(described))
         body = described + self.manifest
-        return head + _seal(head + body) + body
+        return head + layout.seal_of(head + body) + body
 
     @classmethod
     def read(cls, stored: bytes) -> Document:
@@ -90,7 +90,7 @@ class Document(Value):
         head, body = stored[: layout.HEAD.size], stored[layout.MANIFEST_AT :]
         if len(stored) < layout.MANIFEST_AT or not stored.startswith(MAGIC):
             raise Torn("it does not begin as a published checkpoint does")
-        if stored[len(head) : layout.MANIFEST_AT] != _seal(head + body):
+        if stored[len(head) : layout.MANIFEST_AT] != layout.seal_of(head + body):
             raise Torn("it is damaged")
         _, found, length = layout.HEAD.unpack(head)
         if found != FORMAT:
@@ -125,7 +125,7 @@ class PublishedCheckpoints:
             StoreFailed, StoreBusy: The place does not answer.
         """
         for name in _documents(self._objects.ages()):
-            if isinstance(self._found(name), Document):
+            if not isinstance(self._found(name), Misfit):
                 return version_of(Path(name))
         return -1
 
@@ -149,16 +149,17 @@ class PublishedCheckpoints:
                 return None
             found = self._found(name)
             try:
-                if isinstance(found, Document):
+                if not isinstance(found, Misfit):
                     return self._written(name, found, folder, mode)
             except Torn as torn:
                 found = Misfit("torn", str(torn))
             self.problem = f"{name} in {self.shown} cannot be used: {found.problem}"
         return None
 
-    def _written(self, name: str, document: Document, folder: Folder, mode: int) -> Path:
-        vault = vault_of(self._log)
-        manifest = _manifest(document, vault)
+    def _written(
+        self, name: str, found: tuple[Document, Manifest], folder: Folder, mode: int
+    ) -> Path:
+        (document, manifest), vault = found, vault_of(self._log)
         count = len(document.chunks)
         with (
             _blocks(folder) as here,
@@ -195,15 +196,15 @@ class PublishedCheckpoints:
             raise Torn(f"its part {name} is damaged")
         return data
 
-    def _found(self, name: str) -> Document | Misfit:
-        """Return a published checkpoint, or why it does not fit the log."""
+    def _found(self, name: str) -> tuple[Document, Manifest] | Misfit:
+        """Return a published checkpoint with its manifest, or why it does not fit the log."""
         try:
             stored = self._objects.get(name)
             if stored is None:
                 return Misfit("torn", "it was removed")
             document = Document.read(stored)
             manifest = _manifest(document, vault_of(self._log))
-            return misfit(Path(name), manifest, self._log) or document
+            return misfit(Path(name), manifest, self._log) or (document, manifest)
         except FormatUnknown as error:
             return Misfit("other-fold", str(error))
         except Torn as error:
@@ -266,9 +267,9 @@ class PublishedCheckpoints:
         documents, kept, needed = _documents(ages), set[str](), set[str]()
         for name in documents:
             found = self._found(name) if version_of(Path(name)) >= erased else None
-            if isinstance(found, Document) and len(kept) < KEPT:
+            if isinstance(found, tuple) and len(kept) < KEPT:
                 kept.add(name)
-                needed.update(found.chunks)
+                needed.update(found[0].chunks)
         gone = [name for name in documents if name not in kept]
         gone += [
             name
@@ -294,11 +295,11 @@ class PublishedCheckpoints:
     def _looked_at(self, name: str, *, erased: int) -> Checkpoint:
         found, origin, size = self._found(name), None, 0
         problem = found if isinstance(found, Misfit) else None
-        if isinstance(found, Document):
-            origin = _manifest(found, vault_of(self._log)).origin
+        if not isinstance(found, Misfit):
+            document, origin = found[0], found[1].origin
             try:
-                size = len(found.stored)
-                size += sum(len(self._chunk(each)) for each in {*found.chunks} - {HOLE})
+                size = len(document.stored)
+                size += sum(len(self._chunk(each)) for each in {*document.chunks} - {HOLE})
                 problem = payloads_misfit(origin, self._log)
             except Torn as error:
                 problem = Misfit("torn", str(error))
@@ -379,7 +380,3 @@ def _read_at(descriptor: int, index: int) -> bytes:
 def _name_of(data: bytes) -> str:
     """Return the name of a chunk: its SHA-256, which processors have instructions for."""
     return sha256(data).hexdigest() + CHUNK
-
-
-def _seal(data: bytes) -> bytes:
-    return blake2b(data, digest_size=layout.SEAL_BYTES).digest()

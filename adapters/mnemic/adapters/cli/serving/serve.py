@@ -184,7 +184,6 @@ def _checkpoints(
         FieldRefused: The store is a file, or there is a cache of nothing, or the URL is invalid.
         Unavailable: The package for buckets is not installed.
     """
-    from mnemic.adapters.checkpoints.bucket import check_place
     from mnemic.adapters.checkpoints.directory import DATABASE, SharedCheckpoints, is_place
 
     if at is not None and not is_server(run.path):
@@ -204,6 +203,8 @@ def _checkpoints(
     if not is_place(at):
         return Path(at)
     if at != DATABASE:
+        from mnemic.adapters.checkpoints.bucket import check_place
+
         check_place(at)
     return SharedCheckpoints(at=at) if cache is None else SharedCheckpoints(at=at, cache=cache)
 
