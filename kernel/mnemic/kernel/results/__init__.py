@@ -70,13 +70,9 @@ if TYPE_CHECKING:
         LabelResult,
     )
     from mnemic.kernel.results.core_answers import (
-        DETAILS,
         CoreBlock,
         CoreRecallResult,
         CoreScoredBlock,
-        Detail,
-        checked_detail,
-        detailed,
     )
     from mnemic.kernel.results.descents import (
         AddResult,
@@ -92,6 +88,7 @@ if TYPE_CHECKING:
         ReExtractResult,
         RefusedFactResult,
     )
+    from mnemic.kernel.results.details import DETAILS, Detail, checked_detail, detailed
     from mnemic.kernel.results.edges import (
         Analogy,
         ConnectByQueryResult,
@@ -311,6 +308,9 @@ def _modules() -> Iterator[ModuleType]:
     from mnemic.kernel.results import recalls
 
     yield recalls
+    from mnemic.kernel.results import details
+
+    yield details
     from mnemic.kernel.results import core_answers
 
     yield core_answers

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
+from typing import Any, Final, NoReturn, TypeAlias
 
 import attrs
 from attrs import frozen
 
-from mnemic.kernel.errors import DetailLeftOut, FieldRefused
+from mnemic.kernel.errors import DetailLeftOut
 from mnemic.kernel.results.blocks import Block
 from mnemic.kernel.results.recalls import RecallResult, ScoredBlock
-
-Detail: TypeAlias = Literal["core", "full"]
-"""How much an answer holds: what a caller acts on, or all that explains it as well."""
-DETAILS: Final[tuple[Detail, ...]] = get_args(Detail)
 
 TEXT_FIELDS: Final = (
     "tags",
@@ -113,11 +109,9 @@ class CoreRecallResult(RecallResult):
         _refuse(type(self), name)
 
 
-def detailed(answer: RecallResult, detail: Detail) -> RecallResult:
-    """Return an answer with as much detail as requested."""
-    if detail == "full":
-        return answer
-    found: RecallResult = _core(
+def core_of(answer: RecallResult) -> CoreRecallResult:
+    """Return the core of an answer; a core answer has the same one again."""
+    found: CoreRecallResult = _core(
         CoreRecallResult,
         answer,
         blocks=_each(CoreScoredBlock, answer.blocks),
@@ -140,19 +134,3 @@ def _core(of: type[attrs.AttrsInstance], complete: object, **given: Any) -> Any:
 @cache
 def _names(of: type[attrs.AttrsInstance]) -> tuple[str, ...]:
     return tuple(attrs.fields_dict(of))
-
-
-def checked_detail(detail: object) -> Detail:
-    """Return how much an answer is to hold; None: everything.
-
-    Raises:
-        FieldRefused: It is none of the words for it.
-    """
-    for each in DETAILS:
-        if detail == each:
-            return each
-    if detail is None:
-        return "full"
-    raise FieldRefused(
-        f"detail must be one of {', '.join(DETAILS)}, got {detail!r:.80}", field="detail"
-    )

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.kernel.model.vectors import SCALE, Vector, squared_norms
 from mnemic.kernel.numeric.arithmetic import NANO, nano_each
@@ -31,7 +32,9 @@ UNKNOWN: Final = -1
 """Recorded before release 0.5.0, which did not compute it; it counts as ``USUAL``."""
 
 
-def typicalities(before: Sequence[Vector], fresh: Sequence[Vector]) -> list[int]:
+def typicalities(
+    before: Sequence[Vector] | NDArray[np.int16], fresh: Sequence[Vector]
+) -> list[int]:
     """Return the typicality of each of *fresh*.
 
     With the n vectors before it, of *before* and *fresh* together, at most ``WINDOW``:
@@ -49,13 +52,19 @@ def typicalities(before: Sequence[Vector], fresh: Sequence[Vector]) -> list[int]
     """
     if not fresh:
         return []
-    rows = np.stack([*before[-WINDOW:], *fresh])
-    sums = np.zeros((len(rows) + 1, rows.shape[1]), dtype=np.int64)
-    np.cumsum(rows, axis=0, dtype=np.int64, out=sums[1:])
-    ends = np.arange(len(rows) - len(fresh), len(rows))
+    own = np.stack(fresh)
+    known = min(len(before), WINDOW)
+    rows = np.concatenate((before[len(before) - known :], own)) if known else own
+    ends = np.arange(known, len(rows))
     starts = np.maximum(ends - WINDOW, 0)
-    own = rows[ends]
-    products = np.vecdot(own.astype(np.int64), sums[ends] - sums[starts])
+    # The sum of each window: that of the first, then what enters and what leaves.
+    sums = np.zeros(own.shape, dtype=np.int64)
+    np.sum(rows[:known], axis=0, dtype=np.int32, out=sums[0])
+    sums[1:] = own[:-1]
+    leaving = starts[1:] > 0
+    sums[1:][leaving] -= rows[starts[1:][leaving] - 1]
+    np.cumsum(sums, axis=0, out=sums)
+    products = np.vecdot(own.astype(np.int64), sums)
     lengths = np.sqrt(np.maximum(squared_norms(own), 1).astype(np.float64))
     cosines = products.astype(np.float64) / (lengths * SCALE)
     shares = (cosines + DOUBT * USUAL) / (ends - starts + DOUBT)

@@ -89,11 +89,12 @@ class ActiveBlocks:
         held = places(self.numbers, changed)
         held = held[held >= 0]
         expiring = fresh[expires_us != UNKNOWN]
+        expired = places(changed, self.expiring) >= 0
         if (
             np.array_equal(self.numbers[held], fresh)
             and np.array_equal(self.texts[held], texts)
             and np.array_equal(self.vectors[held], vectors)
-            and np.array_equal(np.intersect1d(self.expiring, changed), expiring)
+            and np.array_equal(self.expiring[expired], expiring)
         ):
             return self
         left = np.delete(self.numbers, held)
@@ -102,7 +103,7 @@ class ActiveBlocks:
             numbers=_inserted(left, into, fresh),
             texts=_inserted(np.delete(self.texts, held), into, texts),
             vectors=_inserted(np.delete(self.vectors, held), into, vectors),
-            expiring=np.union1d(np.setdiff1d(self.expiring, changed), expiring),
+            expiring=np.sort(np.concatenate((self.expiring[~expired], expiring))),
             alive=_marked(self.alive, self.texts[held], texts),
         )
 

@@ -34,7 +34,6 @@ from mnemic.projections.vectors.local_rows import ROWS_FIRST, LocalRows, Stored,
 from mnemic.projections.vectors.nearby_pairs import Matrix, Pairs, reaching
 
 _QUERIES_AT_ONCE: Final = 256
-_VECTORS_AT_ONCE: Final = 256
 _USUAL: Final = nano(typicality.USUAL)
 _KNOWN_MAX: Final = 2
 """Number of queries whose products are kept: 400 KB each with 100,000 rows."""
@@ -241,12 +240,17 @@ class VectorIndex:
         Raises:
             IndexError: A row does not exist.
         """
+        return list(self.matrix(rows))
+
+    def matrix(self, rows: Sequence[int] | Integers) -> Stored:
+        """Return a copy of *rows*, in their order: shape (rows, dimension).
+
+        Raises:
+            IndexError: A row does not exist.
+        """
         wanted = np.array(rows, dtype=np.int64)
         self._check_rows(wanted, self._rows)
-        found: list[Vector] = []
-        for start in range(0, len(wanted), _VECTORS_AT_ONCE):
-            found.extend(self._held.some(wanted[start : start + _VECTORS_AT_ONCE]))
-        return found
+        return self._held.some(wanted)
 
     def stretch(self, first: int, end: int) -> Stored:
         """Return the rows from *first* up to but not including *end*; immutable.

@@ -105,15 +105,16 @@ def typicality(
         numbers = np.array([*staged], dtype=np.int64)
         rows = np.array([*staged.values()], dtype=np.int32)
     said = rows[~at.were_extracted(numbers)]
-    before = list(index.vectors(np.sort(said)[-WINDOW:].astype(np.int64)))
+    before = index.matrix(np.sort(said)[-WINDOW:])
     were_extracted = at.were_extracted(np.array([*vectors], dtype=np.int64)).tolist()
     if not any(were_extracted):
         return typicalities(before, [*vectors.values()])
     found: list[int] = []
+    known = list(before)
     for vector, was_extracted in zip(vectors.values(), were_extracted, strict=True):
-        found += typicalities(before[-WINDOW:], [vector])
+        found += typicalities(known[-WINDOW:], [vector])
         if not was_extracted:
-            before.append(vector)
+            known.append(vector)
     return found
 
 

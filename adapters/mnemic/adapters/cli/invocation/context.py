@@ -68,8 +68,8 @@ class Invocation(MemoryOptions):
     as_json: bool = False
     point: Point | None = None
     """The point in the past to read at; None: now."""
-    out: Console = field(factory=lambda: Stream(highlight=False))
-    err: Console = field(factory=lambda: Stream(stderr=True, highlight=False))
+    out: Console = field(factory=lambda: Stream(highlight=False, emoji=False))
+    err: Console = field(factory=lambda: Stream(stderr=True, highlight=False, emoji=False))
 
     # --- the memory -------------------------------------------------------------------------
 

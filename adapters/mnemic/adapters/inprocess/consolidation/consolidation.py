@@ -28,11 +28,9 @@ from mnemic.kernel.events import (
 from mnemic.kernel.model.blocks import ACTIVE, INBOX, Fresh
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import CommandRow, Embedder, Passage
 from mnemic.kernel.results import ConsolidateResult
 from mnemic.kernel.timestamps import Instant
-from mnemic.projections.vectors.neighbour_cache import NeighbourCache
 from mnemic.projections.view import View, as_of
 
 CHUNK_OF_LIMITED = 8
@@ -59,7 +57,7 @@ def consolidate(
     for event in request.answered:
         total = _sum(total, event)
     chunks = _Chunks(space, models, request)
-    waiting = len(chunks.waiting())
+    waiting = len(chunks.waiting(request.view()))
     most = waiting if limit is None else max(0, limit - total.promoted)
     todo = total.promoted + min(most, waiting)
     while True:
@@ -97,9 +95,9 @@ def promote_within(
         VectorRefused, EmbedderMismatch: As ``consolidate``.
     """
     request = _Request(space, limit=None, relink=False, command_id=None)
-    order = _by_zone(request.view(), only_privileged=only_privileged)
-    chunks = _Chunks(space, models, request, order)
-    chunks.prepare_first()
+    view = request.view()
+    chunks = _Chunks(space, models, request, _by_zone(view, only_privileged=only_privileged))
+    chunks.prepare_first(view)
     while room := pace.room():
         done = chunks.promote(room)
         if done is None:
@@ -237,12 +235,15 @@ class _Chunks:
 
     def promote(self, limit: int | None) -> BlocksPromoted | BlocksRelinked | None:
         """Promote the next blocks and return the event; None when nothing waits."""
-        waiting = self._next(limit)
+        if self._order is not None and not self._order:
+            return None
+        snapshot = self._request.view()
+        waiting = self._next(snapshot, limit)
         if not waiting:
             return None
-        embedder = self._embed(waiting)
+        embedder = self._embed(snapshot, waiting)
         vectors = [self._ready[number][1].vector for number, _ in waiting]
-        neighbours = self._neighbours(vectors, embedder.identity)
+        neighbours = snapshot.meeting(vectors)()
 
         def decide(view: View, at: Instant) -> Decision[BlocksPromoted]:
             # Others may have promoted some, or forgotten one and learned it with another text.
@@ -260,7 +261,7 @@ class _Chunks:
             request.commit(outcome)
         event: BlocksPromoted | BlocksRelinked = outcome.result
         if isinstance(event, BlocksPromoted):
-            self._adapt(len(waiting), event)
+            self._adapt(snapshot, len(waiting), event)
         return event
 
     def _largest(self, view: View) -> int:
@@ -268,15 +269,15 @@ class _Chunks:
         most = view.policy.consolidate_chunk
         return most if inbox_room(view) is None else min(most, CHUNK_OF_LIMITED)
 
-    def prepare_first(self) -> None:
+    def prepare_first(self, view: View) -> None:
         """Embed and analyse the first block."""
-        first = self._next(1)
+        first = self._next(view, 1)
         if first:
-            self._embed(first)
+            self._embed(view, first)
 
-    def waiting(self) -> list[int]:
+    def waiting(self, view: View) -> list[int]:
         """Return the waiting blocks that belong to the command."""
-        view, began = self._request.view(), self._request.began
+        began = self._request.began
         if began is None:
             return [block for block in view.inbox() if block < self._request.known]
         return [
@@ -286,12 +287,11 @@ class _Chunks:
             and view.id(block) not in self._request.promoted
         ]
 
-    def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
+    def _next(self, view: View, limit: int | None) -> list[tuple[int, BlockText]]:
         """Return the next inbox blocks of a snapshot, oldest first."""
-        view = self._request.view()
         size = self._size or self._largest(view)
         most = size if limit is None else min(size, max(0, limit))
-        numbers = self.waiting()[:most] if self._order is None else self._ordered(view, most)
+        numbers = self.waiting(view)[:most] if self._order is None else self._ordered(view, most)
         texts = ((number, view.text(number)) for number in numbers)
         return [(number, text) for number, text in texts if isinstance(text, BlockText)]
 
@@ -303,22 +303,23 @@ class _Chunks:
         still = (block for block in self._order if view.status(block) == INBOX)
         return list(islice(still, most))
 
-    def _embed(self, waiting: Sequence[tuple[int, BlockText]]) -> Embedder:
+    def _embed(self, view: View, waiting: Sequence[tuple[int, BlockText]]) -> Embedder:
         """Embed and analyse blocks, and return the embedder.
 
         Raises:
             EmbedderMismatch: The space was built with another one.
         """
-        adopted = self._request.view().embedder
-        embedder = embedder_of(self._models, adopted)
-        check_embedder(adopted, embedder.identity)
+        embedder = embedder_of(self._models, view.embedder)
+        check_embedder(view.embedder, embedder.identity)
         if embedder.identity != self._ready_of:
             self._ready.clear()
             self._ready_of = embedder.identity
-        self._prepare(waiting, embedder)
+        self._prepare(view, waiting, embedder)
         return embedder
 
-    def _prepare(self, waiting: Sequence[tuple[int, BlockText]], embedder: Embedder) -> None:
+    def _prepare(
+        self, view: View, waiting: Sequence[tuple[int, BlockText]], embedder: Embedder
+    ) -> None:
         """Embed and analyse the blocks that have not been yet."""
         new = [
             (number, text)
@@ -328,8 +329,7 @@ class _Chunks:
         if not new:
             return
         vectors = embed(embedder, [text.content for _, text in new])
-        policy = self._request.view().policy
-        verdicts = analyse(self._models.analyst, self._passages(new), policy)
+        verdicts = analyse(self._models.analyst, _passages(view, new), view.policy)
         for (number, text), vector, verdict in zip(new, vectors, verdicts, strict=True):
             analysis, analysed = verdict
             candidate = Candidate(
@@ -337,36 +337,32 @@ class _Chunks:
             )
             self._ready[number] = (text, candidate)
 
-    def _neighbours(self, vectors: Sequence[Vector], identity: EmbedderIdentity) -> NeighbourCache:
-        """Return the neighbours of *vectors*."""
-        view = self._request.view()
-        check_embedder(view.embedder, identity)
-        return view.meeting(vectors)()
-
-    def _passages(self, blocks: Sequence[tuple[int, BlockText]]) -> list[Passage]:
-        """Return the passages to show to an analyst."""
-        view = self._request.view()
-        facts = [view.facts(number) for number, _ in blocks]
-        return [
-            Passage(
-                content=text.content,
-                category=each.category,
-                tags=text.tags,
-                author=text.author,
-                source=each.source,
-            )
-            for (_, text), each in zip(blocks, facts, strict=True)
-        ]
-
-    def _adapt(self, tried: int, event: BlocksPromoted) -> None:
+    def _adapt(self, view: View, tried: int, event: BlocksPromoted) -> None:
         """Shrink the chunk size while chunks are promoted in part, and grow it again after."""
         promoted = len(event.promotions)
-        view = self._request.view()
         largest = self._largest(view)
-        for promotion in event.promotions:
-            self._ready.pop(view.state.catalogue.numbers[promotion.block_id], None)
+        done = {view.state.catalogue.numbers[each.block_id] for each in event.promotions}
+        for number in done:
+            self._ready.pop(number, None)
+        while self._order and self._order[0] in done:
+            self._order.popleft()
         self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
         self._size = max(1, self._size)
+
+
+def _passages(view: View, blocks: Sequence[tuple[int, BlockText]]) -> list[Passage]:
+    """Return the passages to show to an analyst."""
+    facts = [view.facts(number) for number, _ in blocks]
+    return [
+        Passage(
+            content=text.content,
+            category=each.category,
+            tags=text.tags,
+            author=text.author,
+            source=each.source,
+        )
+        for (_, text), each in zip(blocks, facts, strict=True)
+    ]
 
 
 def _relink(space: SessionHandle, request: _Request, progress: Progress | None) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import date, datetime
-from functools import partial
 from typing import Self, TypeVar
 
 from attrs import define, field
@@ -239,8 +238,10 @@ class Host(Queries):
 
         with space.unpinned():
             if limit_us is None:
-                self._with_models(partial(consolidation.consolidate, space))
-            elif self._promote(space, limit_us, only_privileged=self._inbox_worker.is_running):
+                self._at(snapshot, lambda models, _: consolidation.consolidate(space, models))
+            elif self._promote(
+                space, snapshot, limit_us, only_privileged=self._inbox_worker.is_running
+            ):
                 self._inbox_worker.start()
         return space.snapshot()
 
@@ -255,23 +256,30 @@ class Host(Queries):
             raise
 
     def _promote(
-        self, space: SessionHandle, limit_us: int, *, only_privileged: bool = False
+        self,
+        space: SessionHandle,
+        snapshot: Snapshot,
+        limit_us: int,
+        *,
+        only_privileged: bool = False,
     ) -> bool:
         """Promote for at most *limit_us*, and return whether there is more to promote."""
         from mnemic.adapters.inprocess.consolidation import consolidation
 
         pace = Pace(limit_us, space.caller.clock.now_us, self._shared_models.speed)
-        return self._with_models(
-            lambda models: consolidation.promote_within(
+        return self._at(
+            snapshot,
+            lambda models, _: consolidation.promote_within(
                 space, models, pace, only_privileged=only_privileged
-            )
+            ),
         )
 
     def _promote_in_background(self) -> bool:
         """Promote for one round of the background thread; see ``InboxWorker``."""
         space = self._open()
         try:
-            return self._promote(space.handle_of(space.caller.actor, None), ROUND_US)
+            own = space.handle_of(space.caller.actor, None)
+            return self._promote(own, space.snapshot(), ROUND_US)
         except HistoryReplaced:
             space.inform_again()  # of this thread, its error reaches no caller
             raise
