@@ -12,9 +12,6 @@ from collections.abc import Sequence
 
 __all__ = ["main"]
 
-GARBAGE_AFTER = 20_000
-"""New objects between two collections of garbage; Python's own 700 cost a tenth of a start."""
-
 
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit code.
@@ -28,8 +25,10 @@ def main(tokens: Sequence[str] | None = None) -> int:
 
         print(version("mnemic"))  # noqa: T201 - this is what was asked for
         return 0
-    if tokens is None:  # a process of our own: importing makes many objects and no garbage
-        gc.set_threshold(GARBAGE_AFTER, 20, 50)
+    if tokens is None:
+        from mnemic.adapters.system.collector import collect_rarely
+
+        collect_rarely()
     from mnemic.adapters.cli import application
 
     try:

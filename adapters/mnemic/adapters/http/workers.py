@@ -39,6 +39,7 @@ from mnemic.adapters.http.middleware.observation import Observing
 from mnemic.adapters.http.middleware.request_ids import LOG, RequestMiddleware
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.remote.transport_errors import WorkersFailed
+from mnemic.adapters.system.collector import collect_rarely
 from mnemic.kernel.errors import FieldRefused, MnemicError
 
 WORKERS_MAX = 64
@@ -62,6 +63,7 @@ class Worker:
     def __call__(self) -> RequestMiddleware:
         """Return the application of this process, or end the server if that is not possible."""
         self.prepare()
+        collect_rarely()
         try:
             return self._application()
         except Exception as error:  # noqa: BLE001 - the next worker would meet it too

@@ -1,4 +1,4 @@
-"""The garbage collector: paused while many objects are made that stay."""
+"""The garbage collector: paused while many objects are made that stay, and seldom needed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from contextlib import contextmanager
 
 FEW = 10_000
 """Objects that are traversed in about a millisecond."""
+
+GARBAGE_AFTER = 20_000
+"""New objects between two collections; by default 700, most of which find nothing."""
 
 _paused: list[bool] = []
 """One entry for each pause that ends with enabling the collector."""
@@ -39,6 +42,14 @@ def collector_at_rest() -> Generator[None]:
         if enabled:
             _paused.pop()
             gc.enable()
+
+
+def collect_rarely() -> None:
+    """Collect garbage less often, in a process of our own: an operation leaves none behind.
+
+    It is a tenth of the time of a start, and a twentieth of that of a recall.
+    """
+    gc.set_threshold(GARBAGE_AFTER, 20, 50)
 
 
 def _resume() -> None:
