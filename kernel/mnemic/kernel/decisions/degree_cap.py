@@ -41,7 +41,10 @@ def ends(a: int, b: int) -> Ends:
 
 
 class DegreeCap:
-    """The degrees of a reading, including the changes made by one command."""
+    """The degrees of a reading, including the changes made by one command.
+
+    Many blocks of a chunk have the same neighbours, so what the reading says of a block is kept.
+    """
 
     def __init__(self, reading: EdgeReading, now_us: int) -> None:
         self._reading = reading
@@ -50,6 +53,9 @@ class DegreeCap:
         self._added: set[Ends] = set()
         self._change: Counter[int] = Counter()
         self._ceilings: dict[int, int] = {}
+        self._degrees: dict[int, int] = {}
+        self._edges: dict[int, list[tuple[int, EdgeFacts]]] = {}
+        """By block: its edges in the reading, each with its trust."""
 
     def stands(self, a: int, b: int) -> bool:
         """Whether the two blocks have an edge, including the changes made so far."""
@@ -59,7 +65,11 @@ class DegreeCap:
         return pair not in self._gone and self._reading.edge(a, b) is not None
 
     def degree(self, number: int) -> int:
-        return self._reading.degree(number) + self._change[number]
+        """Return how many edges a block has, including the changes made so far."""
+        known = self._degrees.get(number)
+        if known is None:
+            known = self._degrees[number] = self._reading.degree(number)
+        return known + self._change[number]
 
     def remove(self, a: int, b: int) -> None:
         """Remove an existing edge."""
@@ -90,9 +100,14 @@ class DegreeCap:
     def _weakest(self, number: int, *, below: int, trust: int) -> EdgeFacts | None:
         if below == _LOWEST and not self._reading.policy.zones_apart:
             return None
+        edges = self._edges.get(number)
+        if edges is None:
+            edges = self._edges[number] = [
+                (self._trust(edge.source, edge.target), edge)
+                for edge in self._reading.edges_of(number)
+            ]
         candidates = []
-        for edge in self._reading.edges_of(number):
-            own = self._trust(edge.source, edge.target)
+        for own, edge in edges:
             lower = edge.origin != "agent" and class_of(edge.relation) < below
             if (own < trust or (own == trust and lower)) and (
                 ends(edge.source, edge.target) not in self._gone
