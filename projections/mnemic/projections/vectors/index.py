@@ -242,7 +242,7 @@ class VectorIndex:
         """
         return list(self.matrix(rows))
 
-    def matrix(self, rows: Sequence[int] | Integers) -> Stored:
+    def matrix(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Stored:
         """Return a copy of *rows*, in their order: shape (rows, dimension).
 
         Raises:
