@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
@@ -18,7 +19,9 @@ import httpx
 import pytest
 
 from mnemic.adapters.access import Keyring
-from mnemic.adapters.http.server import address, check_reach, listening
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.server import address, check_reach, listening, run
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import FieldRefused, StoreFailed
@@ -44,6 +47,17 @@ def test_a_server_answers_and_ends(tmp_path: Path) -> None:
         learned = client.post("/v1/spaces/notes/blocks", json={"content": "Ines moved it."})
     assert (made.status_code, learned.status_code) == (201, 201)
     assert "server" not in learned.headers
+
+
+def test_serving_leaves_the_loggers_of_the_program_as_they_are(tmp_path: Path) -> None:
+    logger = logging.getLogger("uvicorn")
+    before = [*logger.handlers]
+    spaces = Spaces(tmp_path / "memory.db", embedder=HashEmbedder())
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        settings = Settings(port=taken.getsockname()[1], open_loopback=True)
+        with pytest.raises(StoreFailed):
+            run(spaces, Keyring.open(tmp_path / "tokens"), settings, announce=lambda _: None)
+    assert logger.handlers == before
 
 
 def test_a_late_head_closes_the_connection(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def run(
     check_count(workers)
     if workers == 1:
         with observing() as observers:
-            factory = uvicorn.Config(application).get_loop_factory()
+            factory = config(application, settings).get_loop_factory()
             with asyncio.Runner(loop_factory=factory) as runner:
                 runner.run(
                     serve(spaces, keyring, settings, announce=announce, observers=observers or ())
