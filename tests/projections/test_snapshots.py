@@ -155,12 +155,14 @@ def indexed(snapshot: Snapshot) -> Any:
     """Read the indexes that are extended when a query needs it."""
     view, lexicon = view_of(snapshot), snapshot.state.lexicon
     alive = view.present.alive
-    restated = view.restated([Statement.of(content(view, number)) for number in view.known()[:5]])
+    numbers = view.known()[:5].tolist()
+    said = [view.statement(number) for number in numbers]
+    assert said == [Statement.of(content(view, number)) for number in numbers]
     return [
         *(column.tolist() for column in lexicon.search("bees in Zürich, May 7", alive)),
         lexicon.trusted_rarity(20)[view.present.texts].tolist(),
         snapshot.state.sequence.author[view.present.texts].tolist(),
-        restated,
+        view.restated(said),
     ]
 
 

@@ -237,6 +237,10 @@ class Reading(EdgeReading, Protocol):
         """
         ...
 
+    def statement(self, number: int) -> Statement:
+        """Return the text of a block as it is compared; one without words if it is erased."""
+        ...
+
     def restated(self, said: Sequence[Statement]) -> list[list[int]]:
         """Return, for each statement, the active blocks that it may restate, by number.
 

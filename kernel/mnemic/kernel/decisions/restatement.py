@@ -11,8 +11,8 @@ Source: DOMAIN section 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -56,6 +56,8 @@ class _Compared:
     """What is compared of one block."""
 
     text: str
+    read: Callable[[], Statement]
+    """Returns the text as it is compared."""
     voice: tuple[str | None, str | None, str]
     """Author, metadata and zone: only blocks of one voice restate or contradict each other."""
     category: str
@@ -69,7 +71,7 @@ class _Compared:
     @cached_property
     def parsed(self) -> Statement:
         """The text, as it is compared."""
-        return Statement.of(self.text)
+        return self.read()
 
     @cached_property
     def wording(self) -> Wording:
@@ -232,6 +234,7 @@ def _compare(reading: Reading, number: int) -> _Compared | None:
         return None
     return _Compared(
         text=text.content,
+        read=partial(reading.statement, number),
         voice=(text.author, text.metadata, reading.zone(number)),
         category=reading.category(number),
         period=reading.period(number),

@@ -28,6 +28,8 @@ from mnemic.projections.storage.payloads import Payloads
 if TYPE_CHECKING:
     from mnemic.kernel.statements import Statement
 
+PARSED_MAX: Final = 4096
+"""Documents that stay parsed: a promotion compares a text several times."""
 UNSORTED_MAX: Final = 4096
 """Documents that are compared one by one before all are sorted again."""
 NO_KEY: Final = 0
@@ -47,6 +49,7 @@ class Statements:
         self._first = GrowableArray(np.int64)
         self._sorted: tuple[_Sorted, _Sorted] = (_Sorted.of(), _Sorted.of())
         self._extending = Lock()
+        self._parsed: dict[int, Statement] = {}
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays, after processing new documents."""
@@ -82,14 +85,27 @@ class Statements:
         """Process the documents added since. Every query does so first."""
         if len(self._first) == len(self._texts):
             return
+        with self._extending:
+            new = self._texts.since(len(self._first))
+            for document, text in enumerate(new, start=len(self._first)):
+                said = self._parsed.get(document) or self._parse(document, text)
+                self._whole.append(said.key)
+                self._first.append(said.sentence_keys[0] if said.spelled else NO_KEY)
+
+    def of(self, document: int) -> Statement:
+        """Return the text of a document as it is compared; one without words if it is erased."""
+        found = self._parsed.get(document)
+        return self._parse(document, self._texts[document]) if found is None else found
+
+    def _parse(self, document: int, text: object) -> Statement:
         # Late, since opening a memory compares no texts.
         from mnemic.kernel.statements import Statement  # noqa: PLC0415
 
-        with self._extending:
-            for text in self._texts.since(len(self._first)):
-                said = Statement.of(text.content if isinstance(text, BlockText) else "")
-                self._whole.append(said.key)
-                self._first.append(said.sentence_keys[0] if said.spelled else NO_KEY)
+        if len(self._parsed) >= PARSED_MAX:
+            self._parsed.clear()
+        said = Statement.of(text.content if isinstance(text, BlockText) else "")
+        self._parsed[document] = said
+        return said
 
     def restated(self, said: Sequence[Statement]) -> list[list[int]]:
         """Return, for each statement, the documents that it may restate, ascending."""

@@ -339,6 +339,10 @@ class View(BlockView):
         found: list[int] = np.unique(speakers[near]).tolist()
         return [each for each in found if each != number]
 
+    def statement(self, number: int) -> Statement:
+        """Return the text of a block as it is compared; one without words if it is erased."""
+        return self.state.statements.of(self.life.get("text", number))
+
     def restated(self, said: Sequence[Statement]) -> list[list[int]]:
         """Return, for each statement, the active blocks that it may restate, by number."""
         alive, speakers = self.present.alive, self.speakers()
