@@ -123,7 +123,7 @@ class SyncView(Queries):
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
         from mnemic.adapters.inprocess.recall import recalling
-        from mnemic.kernel.results import checked_detail, detailed
+        from mnemic.kernel.results import checked_detail
         from mnemic.projections.retrieval.request import Request, answer, asker, within_scope
 
         scope, detail = {**self._scope, **checked_scope(scope)}, checked_detail(detail)
@@ -140,7 +140,7 @@ class SyncView(Queries):
         vector = question_vector(self._view().embedder, request, self._models)
         view = self._view()
         found = answer(view, request, vector, self._models)
-        return detailed(recalling.suggested(view, request, found.result), detail)
+        return recalling.in_detail(recalling.suggested(view, request, found.result), detail)
 
     def ask_again(self, decision_id: str) -> RecallResult:
         """Answer the question of a past decision here; nothing is recorded.

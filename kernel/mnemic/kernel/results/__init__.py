@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         CoreBlock,
         CoreRecallResult,
         CoreScoredBlock,
+        detailed,
     )
     from mnemic.kernel.results.descents import (
         AddResult,
@@ -88,7 +89,6 @@ if TYPE_CHECKING:
         ReExtractResult,
         RefusedFactResult,
     )
-    from mnemic.kernel.results.details import DETAILS, Detail, checked_detail, detailed
     from mnemic.kernel.results.edges import (
         Analogy,
         ConnectByQueryResult,
@@ -125,14 +125,17 @@ if TYPE_CHECKING:
     )
     from mnemic.kernel.results.guides import GuideCard, GuideIndex
     from mnemic.kernel.results.recalls import (
+        DETAILS,
         CalibrateResult,
         Contribution,
+        Detail,
         Difference,
         Dropped,
         RecallResult,
         ReplayResult,
         ScoredBlock,
         SuggestedConnection,
+        checked_detail,
     )
     from mnemic.kernel.results.references import (
         ClaimConflict,
@@ -308,9 +311,6 @@ def _modules() -> Iterator[ModuleType]:
     from mnemic.kernel.results import recalls
 
     yield recalls
-    from mnemic.kernel.results import details
-
-    yield details
     from mnemic.kernel.results import core_answers
 
     yield core_answers

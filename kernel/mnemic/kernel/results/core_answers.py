@@ -15,7 +15,7 @@ from attrs import frozen
 
 from mnemic.kernel.errors import DetailLeftOut
 from mnemic.kernel.results.blocks import Block
-from mnemic.kernel.results.recalls import RecallResult, ScoredBlock
+from mnemic.kernel.results.recalls import Detail, RecallResult, ScoredBlock
 
 TEXT_FIELDS: Final = (
     "tags",
@@ -109,9 +109,11 @@ class CoreRecallResult(RecallResult):
         _refuse(type(self), name)
 
 
-def core_of(answer: RecallResult) -> CoreRecallResult:
-    """Return the core of an answer; a core answer has the same one again."""
-    found: CoreRecallResult = _core(
+def detailed(answer: RecallResult, detail: Detail) -> RecallResult:
+    """Return an answer with as much detail as requested."""
+    if detail == "full":
+        return answer
+    found: RecallResult = _core(
         CoreRecallResult,
         answer,
         blocks=_each(CoreScoredBlock, answer.blocks),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from attrs import frozen
 
+from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.identity import (
     BlockId,
     DecisionId,
@@ -16,6 +17,10 @@ from mnemic.kernel.model.periods import HOLDS
 from mnemic.kernel.rendering import cited, escaped, labelled, quoted, render_line
 from mnemic.kernel.results.blocks import Block, ContradictedPair, Origin, Replacement
 from mnemic.kernel.results.shape import Deferrable, Listing, Result, plural
+
+Detail: TypeAlias = Literal["core", "full"]
+"""How much an answer holds: what a caller acts on, or all that explains it as well."""
+DETAILS: Final[tuple[Detail, ...]] = get_args(Detail)
 
 
 @frozen(kw_only=True, str=False)
@@ -318,3 +323,19 @@ class ReplayResult(Result):
         if self.outcome == "lost":
             return f"Lost: {where} saw words that are missing now; {self.cause}."
         return f"{plural(len(self.differences), 'difference')} in {where}: {self.cause}."
+
+
+def checked_detail(detail: object) -> Detail:
+    """Return how much an answer is to hold; None: everything.
+
+    Raises:
+        FieldRefused: It is none of the words for it.
+    """
+    for each in DETAILS:
+        if detail == each:
+            return each
+    if detail is None:
+        return "full"
+    raise FieldRefused(
+        f"detail must be one of {', '.join(DETAILS)}, got {detail!r:.80}", field="detail"
+    )

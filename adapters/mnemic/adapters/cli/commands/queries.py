@@ -300,14 +300,14 @@ def show_recall(
     With *text* only its prompt-ready text is printed, unchanged; warnings go to standard error.
     """
     from mnemic.adapters.cli.render import tables
-    from mnemic.kernel.results import detailed
+    from mnemic.adapters.inprocess.recall.recalling import in_detail
 
     if text:
         run.write_text(result.text)
         for warning in result.warnings:
             run.warn(warning)
         return
-    run.show(detailed(result, detail), *tables.recalled(result, explained=explain))
+    run.show(in_detail(result, detail), *tables.recalled(result, explained=explain))
     if not run.as_json:
         for warning in result.warnings:
             run.warn(warning)

@@ -88,7 +88,7 @@ class RecallOperations(Host):
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
         from mnemic.adapters.inprocess.recall import recalling
-        from mnemic.kernel.results import checked_detail, detailed
+        from mnemic.kernel.results import checked_detail
         from mnemic.projections.retrieval.request import Request, asker, within_scope
 
         space, detail = self._open(), checked_detail(detail)
@@ -115,7 +115,7 @@ class RecallOperations(Host):
         before = recalling.answered(space, self._models, request, snapshot, command_id=command_id)
         if before is not None:
             self._recent.recall(before.block_ids)
-            return detailed(before, detail)
+            return recalling.in_detail(before, detail)
         answer = self._at(
             self._auto_consolidate(snapshot),
             lambda models, latest: recalling.recall(
@@ -128,7 +128,7 @@ class RecallOperations(Host):
             ),
         )
         self._recent.recall(answer.block_ids)
-        return detailed(answer, detail)
+        return recalling.in_detail(answer, detail)
 
     @operation("GET ./decisions/{decision_id}/ask-again", "Decisions")
     def ask_again(self, decision_id: str) -> RecallResult:

@@ -17,7 +17,7 @@ from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.model.identity import DecisionId, decision_id
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import CommandRow
-from mnemic.kernel.results import RecallResult
+from mnemic.kernel.results import Detail, RecallResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.retrieval import packing, recorded_recalls
 from mnemic.projections.retrieval.packing import Packed
@@ -142,6 +142,15 @@ def _recorded(
 
 class _SessionEnded(Exception):
     """The session of a request ended before it was recorded. Never leaves this module."""
+
+
+def in_detail(answer: RecallResult, detail: Detail) -> RecallResult:
+    """Return an answer with as much detail as requested."""
+    if detail == "full":
+        return answer
+    from mnemic.kernel.results import detailed  # its classes take long to make
+
+    return detailed(answer, detail)
 
 
 def suggested(view: View, request: Request, result: RecallResult) -> RecallResult:
