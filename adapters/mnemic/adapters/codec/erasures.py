@@ -83,6 +83,7 @@ class Erasures:
             StoreTooNew, LogCorrupt: As ``Codec.decode``.
         """
         shortcuts = self._codec.fold_shortcuts
+        missing: tuple[int, ...]
         for record, rows in entries:
             try:
                 recorded, missing = shortcuts[record[1]](record, rows), ()
