@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.adapters.codec.packing import COUNT_MAX, PACKED, pack, unpack
+from mnemic.adapters.codec.packing import COUNT_MAX, PACKED, Returned, pack, unpack
 from mnemic.kernel.events import Answer, AnswerRow, RecallRecorded, RunnerUp
 from mnemic.kernel.model.identity import PolicyId
 from mnemic.kernel.model.texts import Question
@@ -62,7 +62,7 @@ def raw(packed: str) -> bytes:
     return binascii.a2b_base64(packed + "=" * (-len(packed) % 4))
 
 
-def repacked(data: bytes) -> str:
+def repacked(data: bytes | bytearray) -> str:
     return binascii.b2a_base64(data, newline=False).decode().rstrip("=")
 
 
@@ -74,6 +74,29 @@ def test_a_recall_unpacks_to_what_was_packed(recall: RecallRecorded) -> None:
 @given(wide_recalls)
 def test_numbers_of_any_size_and_order_unpack_to_what_was_packed(recall: RecallRecorded) -> None:
     assert unpack(pack(recall)) == numbers(recall)
+
+
+def to_fold(by_name: dict[str, Any]) -> dict[str, Any]:
+    return {**by_name, "answer": Returned(by_name["answer"].blocks)}
+
+
+@given(wide_recalls)
+def test_a_fold_reads_the_same_numbers(recall: RecallRecorded) -> None:
+    assert unpack(pack(recall), to_fold=True) == to_fold(numbers(recall))
+
+
+@given(wide_recalls, st.data())
+def test_a_fold_refuses_the_same_changes(recall: RecallRecorded, data: st.DataObject) -> None:
+    changed = bytearray(raw(pack(recall)))
+    changed[data.draw(st.integers(0, len(changed) - 1))] ^= data.draw(st.integers(1, 255))
+    packed = repacked(changed[: data.draw(st.integers(1, len(changed)))])
+    try:
+        expected = to_fold(unpack(packed))
+    except ValueError:
+        with pytest.raises(ValueError):  # noqa: PT011 - whatever is found first
+            unpack(packed, to_fold=True)
+    else:
+        assert unpack(packed, to_fold=True) == expected
 
 
 @given(recalls())

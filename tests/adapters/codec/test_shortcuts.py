@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.fast_decoding import Shortcuts
+from mnemic.adapters.codec.packing import Returned
 from mnemic.adapters.codec.registry import Registry
 from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import MnemicError
@@ -56,6 +57,8 @@ def test_an_event_without_its_payloads_takes_the_fast_path(event: Recorded) -> N
 
 def as_value(found: Any, like: Any) -> Any:
     """Return *found* as a value of the class of *like*, which has the same attributes."""
+    if isinstance(found, Returned):
+        return like if found.blocks == like.blocks else found
     if isinstance(like, tuple) and isinstance(found, tuple):
         return tuple(map(as_value, found, like)) if len(found) == len(like) else found
     if not attrs.has(type(like)):
@@ -70,10 +73,12 @@ def as_value(found: Any, like: Any) -> Any:
 def test_a_fold_reads_the_same_attributes(event: Recorded) -> None:
     record, rows = CODEC.encode(event)
     assert (as_value(FOLD_SHORTCUTS[record.topic](record, rows), event)) == event
-    found, missing = CODEC.decode_noting(record, ())
-    folded, missing_folded = CODEC.decode_to_fold(record, ())
-    assert folded.kind is event.kind
-    assert (as_value(folded, found), missing_folded) == (found, missing)
+    _, missing = CODEC.decode_noting(record, ())
+    if missing:
+        with pytest.raises(StopIteration):
+            FOLD_SHORTCUTS[record.topic](record, ())
+    else:
+        assert FOLD_SHORTCUTS[record.topic](record, ()).kind is event.kind
 
 
 @given(recordeds(), st.data())

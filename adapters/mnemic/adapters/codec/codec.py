@@ -67,7 +67,7 @@ class Codec:
         entropy: Source of ids and keys of payloads.
         registry: The known topics; every event of the kernel unless given.
         transient: Kinds of events of which a fold reads nothing but attributes, see
-            ``decode_to_fold``.
+            ``fold_shortcuts``.
     """
 
     def __init__(
@@ -80,7 +80,10 @@ class Codec:
         self._sealer = Sealer(entropy)
         self._registry = Registry() if registry is None else registry
         self._shortcuts = Shortcuts(self._registry)
-        self._fold_shortcuts = Shortcuts(self._registry, transient=transient)
+        self.fold_shortcuts = Shortcuts(self._registry, transient=transient)
+        """By topic, what reads a record with all its payloads for a fold, in less time than
+        ``decode``. What it returns of transient kinds is no ``Recorded`` but has its attributes.
+        Any exception means only that ``decode_noting`` has to read the record."""
         self._readings = _Readings(self._registry.kinds)
 
     def encode(self, recorded: Recorded) -> tuple[Record, tuple[PayloadRow, ...]]:
@@ -163,21 +166,6 @@ class Codec:
                             return recorded, tuple(slot for slot, _ in self.references(record))
                 return recorded, ()
         return self._decoded(record, payloads, lost)
-
-    def decode_to_fold(
-        self, record: Record, payloads: Sequence[PayloadRow]
-    ) -> tuple[Recorded, tuple[int, ...]]:
-        """Return what ``decode_noting`` returns, for a fold, in less time.
-
-        What is returned of transient kinds is no ``Recorded`` but has its attributes.
-
-        Raises:
-            StoreTooNew, LogCorrupt: As ``decode``.
-        """
-        try:
-            return self._fold_shortcuts[record[1]](record, payloads), ()
-        except Exception:  # noqa: BLE001 - a payload is missing, or what ``decode`` says
-            return self.decode_noting(record, payloads)
 
     def decode_thoroughly(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
         """Return what ``decode`` returns and raise what it raises, without the fast path.

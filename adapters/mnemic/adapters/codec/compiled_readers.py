@@ -25,6 +25,7 @@ always the one that a mark refers to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import repeat
 from types import GenericAlias, NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -117,7 +118,7 @@ class Readers:
         names["decode"] = msgspec.json.Decoder(_body(cls)).decode
         lines = ["version, _, body = record", "around = decode(body)", "around.version = version"]
         if cls is RecallRecorded:
-            names["unpack"] = unpack
+            names["unpack"] = partial(unpack, to_fold=True)
             lines += ["event, numbers = around.event, unpack(around.event.numbers)"]
             lines += [f"event.{name} = numbers[{name!r}]" for name in PACKED]
         opened = self._opened("around.event", cls, names)

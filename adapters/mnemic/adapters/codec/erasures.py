@@ -22,6 +22,7 @@ from mnemic.kernel.values import Value
 
 ERASING = (happened.BlockErased, happened.SpaceErased, happened.LossAccepted)
 """Events that explain why payloads are missing."""
+_ERASING = frozenset(ERASING)
 TOPICS = ("block-erased.", "space-erased.", "loss-accepted.")
 """Prefixes of their topics, in all versions."""
 LATER = 2**62
@@ -81,13 +82,17 @@ class Erasures:
         Raises:
             StoreTooNew, LogCorrupt: As ``Codec.decode``.
         """
-        decode = self._codec.decode_to_fold
+        shortcuts = self._codec.fold_shortcuts
+        missing: tuple[int, ...]
         for record, rows in entries:
-            recorded, missing = decode(record, rows)
+            try:
+                recorded, missing = shortcuts[record[1]](record, rows), ()
+            except Exception:  # noqa: BLE001 - a payload is missing, or what ``decode`` says
+                recorded, missing = self._codec.decode_noting(record, rows)
+            if missing or recorded.kind in _ERASING:
+                self.see(record, recorded, missing)
             if rows:
                 self.present_count += len(rows)
-            if missing or recorded.kind in ERASING:
-                self.see(record, recorded, missing)
             yield recorded
 
     def see(self, record: Record, recorded: Recorded, missing: Sequence[int]) -> None:

@@ -95,7 +95,7 @@ def decide_recall(reading: Reading, asked: Asked, found: Found, at: Instant) -> 
         found: What was found.
         at: The time at which it is recorded.
     """
-    returned = [row.block for row in found.answer.rows]
+    returned = found.answer.blocks
     event = RecallRecorded(
         asked=Question(
             query=asked.query,

@@ -55,6 +55,11 @@ class Answer(Value):
     rows: tuple[AnswerRow, ...]
     runners_up: tuple[RunnerUp, ...] = ()
 
+    @property
+    def blocks(self) -> list[int]:
+        """Numbers of the returned blocks, in the order of the answer."""
+        return [row.block for row in self.rows]
+
 
 @frozen(kw_only=True)
 class Exploration(Value):

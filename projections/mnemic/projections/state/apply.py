@@ -342,7 +342,7 @@ def _recalled(to: Writers, events: Events[happened.RecallRecorded]) -> None:
     graph, write_uses = to.graph, to.write_uses
     for event, at in events:
         version, active_us, session = at.version, at.active_us, at.session_id or ""
-        blocks = [row.block for row in event.answer.rows]
+        blocks = event.answer.blocks
         for block in blocks:
             write_uses((block, version, 1))
         to.catalogue.returns.note_each(blocks, event.frame, version)

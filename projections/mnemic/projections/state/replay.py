@@ -82,11 +82,10 @@ class BatchReplay:
         to = self._writers
         if to is None:
             to = self._writers = BufferedWriters(self._state)
-        pairs, first = list(zip(map(_EVENT, events), events, strict=True)), 0
+        rest = iter(events)
         for kind, run in groupby(kinds):
-            last = first + len(list(run))
-            HANDLERS[kind](to, pairs[first:last])
-            first = last
+            together = list(islice(rest, len(list(run))))
+            HANDLERS[kind](to, zip(map(_EVENT, together), together, strict=True))
         to.gather()
         self._taken += len(events)
 

@@ -7,6 +7,7 @@ resolves to a version; and the few settings that have one value in force.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress, count
 from operator import attrgetter
 from typing import Any
 
@@ -231,7 +232,7 @@ class Timeline:
         envelopes = zip(*map(_ENVELOPE, events), strict=True)
         active_us, recorded_us, sessions, actors, command_ids = envelopes
         first = 0
-        for place in [place for place, kind in enumerate(kinds) if kind in _OF_SESSIONS]:
+        for place in list(compress(count(), map(_OF_SESSIONS.__contains__, kinds))):
             stretch = slice(first, place + 1)
             self.clock.credit_each(
                 sessions[stretch], recorded_us[stretch], gap_us=self.policy.gap_us

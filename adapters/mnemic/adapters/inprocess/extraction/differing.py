@@ -226,7 +226,7 @@ def _answer(view: View, decision: Decision, models: Models) -> list[int]:
     request = evolve(request, statistics=(), explored=None, near=None)
     asked = inquiry(view, request, recorded_recalls.vector_of(event), models.recipe)
     answer, _ = packing.select(view, asked, rank(view, asked), limits(request, asked.frame, models))
-    return [row.block for row in answer.rows]
+    return answer.blocks
 
 
 def _changed(

@@ -219,4 +219,4 @@ def _answer(view: View, answer: Answer | None) -> dict[str, Any]:
 
 
 def _blocks(answer: Answer | None) -> list[int]:
-    return [] if answer is None else [row.block for row in answer.rows]
+    return [] if answer is None else answer.blocks

@@ -83,7 +83,7 @@ def _left_out(
         if found is None:
             yield "recipe-retired", None
             continue
-        if [row.block for row in found.rows] == [row.block for row in event.answer.rows]:
+        if found.blocks == event.answer.blocks:
             yield "reproduced", None
             continue
         yield (

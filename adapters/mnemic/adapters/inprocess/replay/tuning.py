@@ -164,7 +164,7 @@ def _judged(
         frames[event.frame] += 1
         if event.frame != frame:
             continue
-        blocks = [row.block for row in event.answer.rows]
+        blocks = event.answer.blocks
         if judgments.gains(recorded.version, recorded.active_us, blocks):
             group = backtest.resampling_group(decision.id, recorded.session_id)
             found.append(

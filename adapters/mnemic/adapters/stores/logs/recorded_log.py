@@ -7,17 +7,19 @@ is here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain as concatenation
 from itertools import repeat
 from operator import itemgetter
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import Entry, replaced, staged
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.ports import CommandRow, Head, LogCapabilities, PayloadRow, Record
 
+RecordBatch: TypeAlias = Iterable[tuple[Record, tuple[PayloadRow, ...]]]
 _version = itemgetter(Record._fields.index("version"))
 
 
@@ -120,13 +122,20 @@ class RecordedLog(ABC):
             HistoryReplaced: The log does not hold a head that was given, or was replaced meanwhile.
             LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
         """
+        return concatenation.from_iterable(self._record_batches(after, upto))
+
+    def _record_batches(self, after: Head | int, upto: Head | int | None) -> Iterator[RecordBatch]:
+        """Yield the records of ``read`` a batch at a time, and raise what it raises.
+
+        A generator of records would be resumed for each of them, through every one around it.
+        """
         known = [each for each in (after, upto) if isinstance(each, Head)]
         start = after if isinstance(after, Head) else Head(max(after, -1), b"")
         head = upto if isinstance(upto, Head) else self._end(start.version)
         end = min(upto, head.version) if isinstance(upto, int) else head.version
         try:
             if start.version < end:
-                yield from self.read_under(
+                yield from self._record_batches_under(
                     head, after=start.version, upto=end, start=start.digest or None
                 )
             elif known and head != after:
@@ -238,13 +247,19 @@ class RecordedLog(ABC):
         Raises:
             LogCorrupt: As ``read``.
         """
+        batches = self._record_batches_under(head, after=after, upto=upto, start=start)
+        return concatenation.from_iterable(batches)
+
+    def _record_batches_under(
+        self, head: Head, *, after: int, upto: int, start: bytes | None
+    ) -> Iterator[RecordBatch]:
         payloads: dict[int, list[PayloadRow]] = {}
         batches = self._batches(max(after, 0), min(upto + 2, head.version), payloads)
         for records in chain.verified_together(
             batches, after=after, upto=upto, head=head, start=start
         ):
             transfer_records = map(payloads.pop, map(_version, records), repeat(()))
-            yield from zip(records, map(tuple, transfer_records), strict=False)
+            yield zip(records, map(tuple, transfer_records), strict=False)
 
     def _batches(
         self, first: int, last: int, payloads: dict[int, list[PayloadRow]]

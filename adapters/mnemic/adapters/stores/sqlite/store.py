@@ -12,7 +12,7 @@ from attrs import evolve
 from eventsourcing.persistence import ConnectionUnavailableError
 
 from mnemic.adapters.stores.logs.append import Entry
-from mnemic.adapters.stores.logs.recorded_log import RecordedLog
+from mnemic.adapters.stores.logs.recorded_log import RecordBatch, RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
 from mnemic.adapters.stores.logs.write_lock import WriteLock, drop_older
 from mnemic.adapters.stores.sqlite import opening
@@ -23,7 +23,7 @@ from mnemic.adapters.stores.sqlite.name_lock import check_single
 from mnemic.adapters.stores.sqlite.watermark import INODE_MAX, Origin, Watermarks
 from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import HistoryReplaced, MnemicError, NotAStore, StoreFailed
-from mnemic.kernel.ports import Head, LogCapabilities, PayloadRow, Record
+from mnemic.kernel.ports import Head, LogCapabilities
 
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; retries do not wait."""
@@ -221,9 +221,7 @@ class SQLiteLog(RecordedLog):
         self._store.check_place()
         return super().head()
 
-    def read(
-        self, after: Head | int = -1, upto: Head | int | None = None
-    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+    def _record_batches(self, after: Head | int, upto: Head | int | None) -> Iterator[RecordBatch]:
         """Yield records as every log does, then check that none is missing at the end.
 
         Raises:
@@ -234,7 +232,7 @@ class SQLiteLog(RecordedLog):
         is_known = end is not None and end <= self._tip.version
         lost = None if is_known else self.lost_tail()
         try:
-            yield from super().read(after, upto)
+            yield from super()._record_batches(after, upto)
         except HistoryReplaced:
             self._origin = None  # perhaps it begins with another event, too
             raise
