@@ -355,6 +355,30 @@ def test_a_space_that_is_moved_away_leaves_no_checkpoint(server: str, tmp_path: 
         hosts.close()
 
 
+def test_nothing_is_published_of_a_space_that_has_just_been_moved_away(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = PublishedCheckpoints.publish
+
+    def late(self: PublishedCheckpoints, file: Path, check: Callable[[], None]) -> None:
+        move(source, "default", target)
+        publish(self, file, check)
+
+    monkeypatch.setattr(PublishedCheckpoints, "publish", late)
+    with servers.schema(server) as source, servers.schema(server) as target:
+        hosts = Hosts(source, "database", tmp_path)
+        leader = hosts.opened("one")
+        learned(leader, 0)
+        writer = checkpoint_writer_of(leader)
+        with pytest.raises(StoreFailed, match="does not hold the space any more"):
+            writer.write()
+        place = writer._place()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        assert place is not None
+        assert place.newest() == -1
+        assert not place.drop()
+        hosts.close()
+
+
 def test_places_that_are_none_are_refused(tmp_path: Path, server: str) -> None:
     for at in ("database", "s4://bucket", "s3://", "s3://key@bucket", "s3://bucket?secret=1"):
         with pytest.raises(FieldRefused):
