@@ -129,6 +129,32 @@ class Folder:
         sync(self.path)
         return place
 
+    def write_for(
+        self,
+        arrays: tuple[Path, int],
+        version: int,
+        pieces: Iterable[memoryview | bytes],
+        *,
+        mode: int = PRIVATE,
+    ) -> Path:
+        """Write the checkpoint at *version*, unless its array file has been removed.
+
+        Args:
+            arrays: Path and descriptor of the array file.
+            version: As for ``write``.
+            pieces: As for ``write``.
+            mode: As for ``write``.
+
+        Raises:
+            OSError: As ``write``.
+            Abandoned: The array file has been removed, or as ``write``.
+        """
+        file = self.write(version, pieces, mode=mode)
+        if not is_at(*arrays):
+            destroy(file)
+            raise Abandoned
+        return file
+
     @contextmanager
     def new_array_file(self, *, mode: int = PRIVATE) -> Generator[tuple[Path, int]]:
         """Make an array file, locked within the context, and destroy it if that fails.

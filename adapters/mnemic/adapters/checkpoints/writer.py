@@ -150,7 +150,14 @@ class CheckpointWriter:
         folder = self._folder()
         if folder is None or not self._checkpoint_directory.reads:
             return None
-        self._fetch(folder)
+        is_fetched = self._fetch(folder)
+        found = self._first_loaded(folder)
+        if found is None and not is_fetched and folder.files() and self._fetch(folder, anyway=True):
+            found = self._first_loaded(folder)  # what was here is damaged
+        return found
+
+    def _first_loaded(self, folder: Folder) -> tuple[State, bytes] | None:
+        """Return the state in the newest file that can be loaded, and the digest there."""
         for file in folder.files():
             try:
                 loaded = self._loaded(file)
@@ -164,24 +171,28 @@ class CheckpointWriter:
                     return loaded
         return None
 
-    def _fetch(self, folder: Folder) -> None:
-        """Fetch a published checkpoint, if one is much newer than those of this host."""
+    def _fetch(self, folder: Folder, *, anyway: bool = False) -> bool:
+        """Fetch a published checkpoint, if one is much newer than those of this host, or *anyway*.
+
+        Returns:
+            Whether one was fetched.
+        """
         shared = self._place()
         if shared is None:
-            return
+            return False
         fitting = (version_of(file) for file in folder.files() if seems_valid(file, self._log))
-        here = next(fitting, None)
+        here = None if anyway else next(fitting, None)
+        least = 0 if here is None else here + PUBLISHED_EVERY
         try:
-            file = shared.fetched(
-                folder,
-                least=0 if here is None else here + PUBLISHED_EVERY,
-                mode=self._checkpoint_directory.mode,
-            )
+            file = shared.fetched(folder, least=least, mode=self._checkpoint_directory.mode)
+        except Abandoned:
+            return False
         except (MnemicError, OSError) as error:
             self.trouble = f"no checkpoint could be fetched: {error}"
-        else:
-            self.trouble = shared.problem
-            self._published = -1 if file is None else version_of(file)
+            return False
+        self.trouble = shared.problem
+        self._published = -1 if file is None else version_of(file)
+        return file is not None
 
     def _loaded(self, file: Path) -> tuple[State, bytes] | None:
         """Return the state in a file, and the digest there; None if it does not fit the log.
@@ -225,7 +236,8 @@ class CheckpointWriter:
             self._remove_published(erased)
         self._destroy([file for file in folder.files() if version_of(file) < erased])
         self._destroy(folder.orphans())
-        self._destroy(self._unnamed(folder, folder.files()))
+        arrays = folder.array_files()
+        self._destroy(self._unnamed(arrays, folder.files()))
         if self._checkpoint_directory.is_own:
             self._destroy(_unclaimed(folder, self._checkpoint_directory.store))
 
@@ -271,8 +283,8 @@ class CheckpointWriter:
             self._publish(file, least=1)
         except Abandoned:
             return None
-        except OSError as error:
-            kind = StoreFull if error.errno in NO_ROOM else StoreFailed
+        except (Torn, FormatUnknown, OSError) as error:
+            kind = StoreFull if getattr(error, "errno", None) in NO_ROOM else StoreFailed
             raise kind(f"{place} cannot be written: {error}", path=str(place)) from error
         self.trouble = None
         return file if file.exists() else None
@@ -286,7 +298,7 @@ class CheckpointWriter:
 
     def _is_publishing_due(self) -> bool:
         """Return whether this process should publish a checkpoint."""
-        if not self._is_author or self._place() is None:
+        if not self._is_author or self._checkpoint_directory.objects is None:
             return False
         is_behind = self._state().version - self._published >= PUBLISHED_EVERY
         return is_behind and time.monotonic() >= self._publishes_from_s
@@ -349,7 +361,7 @@ class CheckpointWriter:
 
         Raises:
             Abandoned: Text was erased meanwhile.
-            Torn, OSError: It cannot be read.
+            Torn, FormatUnknown, OSError: It cannot be read.
             StoreFailed, StoreBusy, StoreFull: The place does not answer, or refuses.
         """
         shared, version = self._place(), version_of(file)
@@ -368,7 +380,14 @@ class CheckpointWriter:
             self._published = newest
             return
         self._publishes_from_s = time.monotonic() + PUBLISHED_EVERY_S
-        shared.publish(file, check)
+        try:
+            shared.publish(file, check)
+        except Abandoned:
+            # Chunks that were on their way when those of erased text were removed.
+            with self._fold_lock:
+                erased = _last_erasure(self._state())
+            self._remove_published(erased)
+            raise
         with self._fold_lock:
             is_late, erased = self._erased_since(version), _last_erasure(self._state())
         at_once = is_late or self._is_left
@@ -400,18 +419,22 @@ class CheckpointWriter:
     def _sweep(self, folder: Folder) -> None:
         """Keep the newest valid checkpoints, and remove the others."""
         kept: list[Path] = []
-        erased = _last_erasure(self._state())
+        erased, arrays = _last_erasure(self._state()), folder.array_files()
         for file in folder.files():
             if len(kept) < KEPT and seems_valid(file, self._log, erased=erased):
                 kept.append(file)
             else:
                 remove(file)
-        for file in self._unnamed(folder, kept):
+        for file in self._unnamed(arrays, kept):
             remove(file)
 
-    def _unnamed(self, folder: Folder, files: list[Path]) -> list[Path]:
-        """Return the array files that none of *files* names, and that are not being made."""
-        found = folder.array_files()  # before the checkpoints, which are written after these
+    def _unnamed(self, found: list[Path], files: list[Path]) -> list[Path]:
+        """Return the array files that none of *files* names, and that are not being made.
+
+        Args:
+            found: Array files, listed before the checkpoints, which are written after these.
+            files: Checkpoints.
+        """
         named: set[str] = set()
         for file in files:
             with suppress(Torn, FormatUnknown, OSError):
@@ -450,11 +473,12 @@ class CheckpointWriter:
 
         A host that only reads leaves that to others.
         """
-        shared = self._place()
-        if shared is None or not self._checkpoint_directory.writes:
+        if not self._checkpoint_directory.writes:
             return
         try:
-            shared.sweep(erased=erased, at_once=True)
+            shared = self._place()
+            if shared is not None:
+                shared.sweep(erased=erased, at_once=True)
         except MnemicError:
             self._is_left = True
         else:
@@ -521,7 +545,7 @@ class CheckpointWriter:
         if not self.left:
             return found
         names = ", ".join(self.left)
-        return *found, f"{names} could not be removed and may hold erased text: remove it by hand"
+        return *found, f"{names} could not be removed and may hold erased text: remove them by hand"
 
     # --- inspection ----------------------------------------------------------------------------
 
