@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +23,7 @@ from mnemic.adapters.mcp.client_sessions import VISIT, ClientSessions, ClientVis
 from mnemic.adapters.stores.leaders import MovedAway
 from mnemic.adapters.stores.opening import opened as opened_store
 from mnemic.adapters.stores.postgres import PostgresStore
-from mnemic.kernel.errors import FieldRefused, SpaceExists
+from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists
 from tests.adapters.stores.postgres import server as servers
 
 EMBEDDER = HashEmbedder(8)
@@ -84,6 +84,39 @@ def test_whoever_holds_a_space_again_finds_it_wherever_it_was_moved(databases: l
             assert spaces.is_at(home, "default")
             with await spaces.hold("default") as hold:
                 assert len(await to_thread.run_sync(hold.memory.blocks)) == 5
+
+    anyio.run(run)
+
+
+def test_what_was_open_of_a_moved_space_is_closed(databases: list[str]) -> None:
+    async def run() -> None:
+        one, two, _ = databases
+        async with opened(one) as spaces:
+            with await spaces.hold("default") as hold:
+                before = hold.memory
+            await moved(one, two)
+            await learn(spaces, "In the second.")
+            with pytest.raises(Closed):
+                await to_thread.run_sync(before.blocks)
+
+    anyio.run(run)
+
+
+def test_databases_that_name_each_other_are_refused_with_a_remedy(databases: list[str]) -> None:
+    def die(step: str) -> None:
+        if step == "moved":
+            raise InterruptedError
+
+    async def run() -> None:
+        one, two, _ = databases
+        await moved(one, two)
+        with suppress(InterruptedError):
+            move(one, "default", one, step=die)
+        async with opened(one) as spaces:
+            with pytest.raises(MovedAway, match="mnemic move"):
+                await spaces.hold("default")
+            await moved(one, one)
+            assert await learn(spaces, "In the first again.") == 0
 
     anyio.run(run)
 
