@@ -17,6 +17,7 @@ from mnemic.adapters.cluster.moving import move
 from mnemic.adapters.cluster.settings import ClusterSettings
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.hosting.slots import Slot, close_slot
 from mnemic.adapters.http.middleware.security import Caller
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.mcp.client_sessions import VISIT, ClientSessions, ClientVisit
@@ -100,6 +101,25 @@ def test_what_was_open_of_a_moved_space_is_closed(databases: list[str]) -> None:
                 await to_thread.run_sync(before.blocks)
 
     anyio.run(run)
+
+
+def test_spaces_are_given_up_before_the_last_checkpoints_are_written(
+    databases: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    led: list[str] = []
+
+    async def closed_slowly(slot: Slot) -> None:
+        with closing(PostgresStore(databases[0])) as store:
+            led.extend(host.id for host in store.leadership.hosts())
+        await close_slot(slot)
+
+    async def run() -> None:
+        monkeypatch.setattr("mnemic.adapters.hosting.spaces.close_slot", closed_slowly)
+        async with opened(databases[0]) as spaces:
+            await learn(spaces, "In the first database.")
+
+    anyio.run(run)
+    assert led == []
 
 
 def test_databases_that_name_each_other_are_refused_with_a_remedy(databases: list[str]) -> None:

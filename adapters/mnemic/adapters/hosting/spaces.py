@@ -378,13 +378,13 @@ class Spaces:
         for other in (self.readers, *self._elsewhere.values()):
             if other is not self:
                 await other.close()
+        if self.cluster is not None:  # before spaces are closed, which may write checkpoints
+            await to_thread.run_sync(self.cluster.close)
         for slot in [*self._slots.values(), *self._left]:
             async with slot.lock:
                 await close_slot(slot)
         self._left.clear()
         self._slots.clear()
-        if self.cluster is not None:
-            await to_thread.run_sync(self.cluster.close)
         if store is not self._given:
             await to_thread.run_sync(store.close)
 
