@@ -28,7 +28,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.adapters.system import folders
 from mnemic.adapters.system.folders import own_name
-from mnemic.kernel.errors import FieldRefused, StoreFailed
+from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
 from mnemic.projections.state.state import FOLD_VERSION
 from tests.adapters.checkpoints.states import checkpoint_writer_of, restored, space_of, told
 from tests.adapters.stores.postgres import server as servers
@@ -529,6 +529,26 @@ def test_a_bucket_that_cannot_be_opened_costs_the_folding_of_the_log(tmp_path: P
     with hosts.opened("one") as leader:
         assert len(leader.blocks()) == 1
     hosts.close()
+
+
+def test_a_bucket_that_takes_nothing_is_named_by_the_status(
+    bucket: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreFull("the bucket is full")
+
+    monkeypatch.setattr(Bucket, "put", fail)
+    monkeypatch.setattr(writer, "PUBLISHED_EVERY", 1)
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    thread = checkpoint_writer_of(leader)._thread  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    assert thread is not None
+    thread.join()
+    assert leader.status().alerts == ("no checkpoint could be published: the bucket is full",)
+    with pytest.raises(StoreFull):
+        leader.checkpoint()
+    with bucket.opened("one", checkpoints=bucket.folder / "one") as without:
+        assert restored(without) is not None, "it was written here all the same"
 
 
 def test_objects_are_aged_by_the_clock_of_their_bucket(bucket: Hosts) -> None:

@@ -304,17 +304,18 @@ class CheckpointWriter:
         return is_behind and time.monotonic() >= self._publishes_from_s
 
     def _try(self) -> None:
-        folder = self._folder()
+        done = "written"
         try:
+            folder = self._folder()
             if folder is not None:
                 file = self._write(folder)
-                self.trouble = None
+                self.trouble, done = None, "published"
                 if self._is_publishing_due():
                     self._publish(file, least=PUBLISHED_EVERY)
         except Abandoned:
             pass
         except Exception as error:  # noqa: BLE001 - a checkpoint is never worth more than the work
-            self.trouble = f"no checkpoint could be written: {error}"
+            self.trouble = f"no checkpoint could be {done}: {error}"
 
     def _write(self, folder: Folder) -> Path:
         """Write a checkpoint of the state as it is now.
