@@ -6,9 +6,11 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 from subprocess import run
+from threading import Barrier
 from typing import Any
 
 import psycopg
@@ -594,6 +596,19 @@ def test_nothing_is_published_of_a_space_that_has_just_been_moved_away(
         assert place.newest() == -1
         assert not place.drop()
         hosts.close()
+
+
+def test_hosts_that_begin_at_once_prepare_the_database_once(server: str) -> None:
+    with servers.schema(server) as address, ExitStack() as stack, ThreadPoolExecutor(8) as threads:
+        stores = [stack.enter_context(closing(PostgresStore(address))) for _ in range(8)]
+        begin = Barrier(len(stores))
+
+        def prepare(store: PostgresStore) -> None:
+            store.has_checkpoints()
+            begin.wait()
+            store.checkpoint_objects()
+
+        assert [*threads.map(prepare, stores)] == [None] * len(stores)
 
 
 def test_places_that_are_none_are_refused(tmp_path: Path, server: str) -> None:

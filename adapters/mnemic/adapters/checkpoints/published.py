@@ -109,6 +109,7 @@ class Document(Value):
 
 
 _UNREADABLE = Document(b"", 0, ())
+_REMOVED = Misfit("torn", "it was removed")
 
 
 class PublishedCheckpoints:
@@ -168,7 +169,8 @@ class PublishedCheckpoints:
                     return self._written(document, found, folder, mode)
             except Torn as torn:
                 found = Misfit("torn", str(torn))
-            self.problem = f"{name} in {self.shown} cannot be used: {found.problem}"
+            if found is not _REMOVED:  # another process has just done so
+                self.problem = f"{name} in {self.shown} cannot be used: {found.problem}"
         return None
 
     def _written(self, document: Document, manifest: Manifest, folder: Folder, mode: int) -> Path:
@@ -229,7 +231,7 @@ class PublishedCheckpoints:
         try:
             stored = self._objects.get(name)
             if stored is None:
-                return document, Misfit("torn", "it was removed")
+                return document, _REMOVED
             document = Document.read(stored)
             manifest = layout.manifest_of(document.manifest, vault_of(self._log))
         except FormatUnknown as error:
@@ -249,16 +251,19 @@ class PublishedCheckpoints:
 
         Raises:
             Abandoned: It was obsolete before it was finished, or has been removed.
-            Torn, FormatUnknown, OSError: It cannot be read.
+            OSError: It cannot be read.
             StoreFailed, StoreBusy, StoreFull: The place does not answer, or refuses.
         """
         name = f"state-v{version_of(file):012d}{ENDING}"
         try:
             stored = file.read_bytes()
-        except FileNotFoundError as error:
+            manifest = layout.manifest_of(stored, vault_of(self._log))
+        except (FileNotFoundError, Torn) as error:  # another process destroys it just now
             raise Abandoned from error
+        arrays = file.with_name(manifest.arrays)
         for _ in range(TRIES):
-            document = self._with_chunks(stored, file.parent, check)
+            length, chunks = self._put_chunks(arrays, manifest.contents, check)
+            document = Document(stored, length, chunks)
             check()
             self._objects.put(name, document.stored)
             if document.needed <= self._objects.ages().keys():
@@ -266,19 +271,24 @@ class PublishedCheckpoints:
         self._objects.remove([name])  # rather than leave one that cannot be fetched
         raise StoreFailed(
             f"{self.shown}: chunks were removed while others were put",
-            recovery="See which programs remove objects there; hosts of mnemic do so rarely.",
+            recovery="Try again; if it goes on, see which other programs remove objects there.",
         )
 
-    def _with_chunks(self, stored: bytes, folder: Path, check: Callable[[], None]) -> Document:
-        """Put the chunks of a checkpoint that are missing there; errors as ``publish``."""
-        vault = vault_of(self._log)
-        manifest, present = layout.manifest_of(stored, vault), self._objects.ages()
-        with opened_to_write(folder / manifest.arrays) as descriptor:
+    def _put_chunks(
+        self, arrays: Path, contents: Contents, check: Callable[[], None]
+    ) -> tuple[int, tuple[str, ...]]:
+        """Put the chunks of an array file that are missing; errors as ``publish``.
+
+        Returns:
+            The length of the file, and the names of its chunks.
+        """
+        is_plain, present = vault_of(self._log) is None, self._objects.ages()
+        with opened_to_write(arrays) as descriptor:
             if descriptor is None:
                 raise Abandoned
             length = os.fstat(descriptor).st_size
             count = -(-length // CHUNK_BYTES)
-            wanted = frozenset(range(count)) if vault else _live(manifest.contents)
+            wanted = _live(contents) if is_plain else frozenset(range(count))
 
             def put(index: int) -> str:
                 check()
@@ -291,8 +301,7 @@ class PublishedCheckpoints:
                 return name
 
             with _threads() as threads:
-                chunks = tuple(threads.map(put, range(count)))
-        return Document(stored, length, chunks)
+                return length, tuple(threads.map(put, range(count)))
 
     def sweep(self, *, erased: int, at_once: bool = False) -> None:
         """Remove all but the newest checkpoints, and chunks that none of them names.
@@ -373,7 +382,7 @@ def _documents(names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def _blocks(folder: Folder) -> Generator[dict[str, Callable[[], bytes]]]:
-    """Return what reads each chunk of the newest local array file, by its name."""
+    """Return functions that read the chunks of the newest local array file, by their names."""
     newest = max(folder.array_files(), key=_modified_s, default=folder.path)
     with opened_to_write(newest) as descriptor:
         if descriptor is None:  # there is none, or another process has just removed it

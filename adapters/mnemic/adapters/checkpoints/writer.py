@@ -283,8 +283,8 @@ class CheckpointWriter:
             self._publish(file, least=1)
         except Abandoned:
             return None
-        except (Torn, FormatUnknown, OSError) as error:
-            kind = StoreFull if getattr(error, "errno", None) in NO_ROOM else StoreFailed
+        except OSError as error:
+            kind = StoreFull if error.errno in NO_ROOM else StoreFailed
             raise kind(f"{place} cannot be written: {error}", path=str(place)) from error
         self.trouble = None
         return file if file.exists() else None
@@ -362,7 +362,7 @@ class CheckpointWriter:
 
         Raises:
             Abandoned: Text was erased meanwhile.
-            Torn, FormatUnknown, OSError: It cannot be read.
+            OSError: It cannot be read.
             StoreFailed, StoreBusy, StoreFull: The place does not answer, or refuses.
         """
         shared, version = self._place(), version_of(file)
