@@ -68,8 +68,8 @@ KEEPALIVE: Final = tuple(
     )
     if hasattr(socket, name)
 )
-"""Options of connections to other hosts, where the system has them: one whose packets nobody
-acknowledges for six seconds is given up, though other connections to that host may work."""
+"""Options of connections to other hosts, where the system has them: one whose packets are not
+acknowledged for six seconds is given up, though other connections to that host may work."""
 GONE: Final = frozenset({502, 504})
 """What a proxy answers in place of a host that it does not reach."""
 
