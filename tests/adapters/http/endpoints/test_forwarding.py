@@ -58,16 +58,17 @@ class SlowLeader:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer a probe at once, and anything else after a while, in two parts."""
-        head = await reader.readuntil(b"\r\n\r\n")
-        if head.startswith(b"GET /healthz"):
-            self.probes += 1
-            answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
-        else:
-            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{")
-            await asyncio.sleep(SLOW_S)
-            answer = b"}"
-        await self._flows.wait()
-        writer.write(answer)
+        with suppress(OSError, asyncio.IncompleteReadError):  # a probe may be cancelled
+            head = await reader.readuntil(b"\r\n\r\n")
+            if head.startswith(b"GET /healthz"):
+                self.probes += 1
+                answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
+            else:
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{")
+                await asyncio.sleep(SLOW_S)
+                answer = b"}"
+            await self._flows.wait()
+            writer.write(answer)
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
