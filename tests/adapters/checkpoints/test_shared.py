@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -24,6 +25,7 @@ from mnemic.adapters.checkpoints.files import Folder
 from mnemic.adapters.checkpoints.layout import FormatUnknown
 from mnemic.adapters.checkpoints.objects import Objects
 from mnemic.adapters.checkpoints.published import ABANDONED_S, Document, PublishedCheckpoints
+from mnemic.adapters.checkpoints.writer import CheckpointWriter
 from mnemic.adapters.cluster.moving import move
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
@@ -516,6 +518,36 @@ def test_what_is_damaged_here_is_fetched_again(bucket: Hosts) -> None:
     (arrays,) = (bucket.folder / "two").glob("*.arrays")
     arrays.write_bytes(bytes(arrays.stat().st_size))
     assert restored(bucket.opened("two")) == leader.status().version
+
+
+def test_the_cache_keeps_what_is_of_other_spaces_for_a_day(bucket: Hosts) -> None:
+    leader = bucket.opened("one")
+    leader.learn(PRIVATE_TEXT)
+    leader.checkpoint()
+    bucket.opened("two").close()
+    cache = bucket.folder / "two"
+    kept = {file.name for file in cache.iterdir()}
+    bucket.opened("two", space="other").close()
+    assert {file.name for file in cache.iterdir()} >= kept
+    foreign = cache / "of-another-program.arrays"
+    foreign.write_bytes(b"")
+    for file in cache.iterdir():
+        os.utime(file, (0, 0))
+    bucket.opened("two", space="other").close()
+    assert not {file.name for file in cache.iterdir()} & kept
+    assert foreign.exists()
+
+
+def test_closing_fails_for_no_checkpoint(bucket: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+
+    def fail(*_: object) -> None:
+        raise StoreFailed("the log cannot be read")
+
+    monkeypatch.setattr(CheckpointWriter, "destroy", fail)
+    leader.close()
+    assert not [each for each in threading.enumerate() if each.name == "mnemic-checkpoint"]
 
 
 def test_a_bucket_that_cannot_be_opened_costs_the_folding_of_the_log(tmp_path: Path) -> None:

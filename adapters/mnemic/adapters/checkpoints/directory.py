@@ -66,6 +66,11 @@ class CheckpointDirectory(Value):
     nothing."""
 
     @property
+    def is_cache(self) -> bool:
+        """Whether its files are copies of what hosts share."""
+        return self.reads and self.objects is not None
+
+    @property
     def mode(self) -> int:
         """Permissions of its files: those of the store's file; owner only if there is none."""
         file = self.file

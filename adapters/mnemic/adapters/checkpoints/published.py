@@ -33,7 +33,14 @@ from attrs import evolve, frozen
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.array_file import Contents, Torn
 from mnemic.adapters.checkpoints.file_locks import MAPS, opened_to_write, write_at
-from mnemic.adapters.checkpoints.files import ENDING, KEPT, Abandoned, Folder, version_of
+from mnemic.adapters.checkpoints.files import (
+    ENDING,
+    KEPT,
+    Abandoned,
+    Folder,
+    modified_s,
+    version_of,
+)
 from mnemic.adapters.checkpoints.inspection import Misfit, misfit, payloads_misfit, vault_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest
 from mnemic.adapters.checkpoints.objects import Objects
@@ -383,7 +390,7 @@ def _documents(names: Iterable[str]) -> list[str]:
 @contextmanager
 def _blocks(folder: Folder) -> Generator[dict[str, Callable[[], bytes]]]:
     """Return functions that read the chunks of the newest local array file, by their names."""
-    newest = max(folder.array_files(), key=_modified_s, default=folder.path)
+    newest = max(folder.array_files(), key=modified_s, default=folder.path)
     with opened_to_write(newest) as descriptor:
         if descriptor is None:  # there is none, or another process has just removed it
             yield {}
@@ -393,12 +400,6 @@ def _blocks(folder: Folder) -> Generator[dict[str, Callable[[], bytes]]]:
             _name_of(_read_at(descriptor, index)): partial(_read_at, descriptor, index)
             for index in range(count)
         }
-
-
-def _modified_s(file: Path) -> float:
-    with suppress(OSError):
-        return file.stat().st_mtime
-    return 0.0
 
 
 @contextmanager

@@ -78,6 +78,10 @@ PUBLISHED_EVERY, PUBLISHED_EVERY_S = 2_000, 60.0
 but not more often than this, however many events come, or erasures that make them obsolete.
 """
 
+CACHED_S = 86_400.0
+"""How long a cache keeps files of spaces that are not opened here any more: text that is erased
+elsewhere stays in them."""
+
 
 class CheckpointWriter:
     """The checkpoints of one open space.
@@ -240,6 +244,8 @@ class CheckpointWriter:
         self._destroy(self._unnamed(arrays, folder.files()))
         if self._checkpoint_directory.is_own:
             self._destroy(_unclaimed(folder, self._checkpoint_directory.store))
+        if self._checkpoint_directory.is_cache:
+            self._destroy(folder.unused(CACHED_S))
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -256,7 +262,8 @@ class CheckpointWriter:
 
     def close(self) -> None:
         """Wait for the write in progress, and write once more if that is due."""
-        self.destroy()
+        with suppress(MnemicError):  # the next opening destroys what stays
+            self.destroy()
         if self._thread is not None:
             self._thread.join()
         if self._is_due():
