@@ -461,6 +461,21 @@ def test_hosts_of_another_release_keep_their_checkpoints_for_an_hour(
     assert len([name for name in objects.ages() if "checkpoint" in name]) == 1
 
 
+def test_what_another_host_may_be_publishing_stays_for_an_hour(bucket: Hosts) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    leader.checkpoint()
+    objects = bucket.objects()
+    objects.remove([name for name in objects.ages() if name.endswith(".chunk")])
+    checkpoints = PublishedCheckpoints(space_of(leader).log, objects)
+    assert checkpoints.newest() == -1
+    checkpoints.sweep(erased=-1, at_once=True)
+    assert len(objects.ages()) == 1
+    later: Any = Later(objects)
+    PublishedCheckpoints(space_of(leader).log, later).sweep(erased=-1)
+    assert not objects.ages()
+
+
 def test_no_temporary_folder_is_needed(bucket: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
     leader = bucket.opened("one", keys=bucket.folder / "keys")
     learned(leader, 0)

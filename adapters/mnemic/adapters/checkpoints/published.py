@@ -9,8 +9,8 @@ Rules of this module:
    the next one uses them, or removes them an hour later.
 3. Nothing is ever changed in place, and the newest checkpoint that fits the log is fetched: so
    publishers cannot harm each other. One that is late publishes an older version, or none. Chunks
-   that another one removes, since they may be of erased text, are put again. Checkpoints of another
-   release stay for an hour: its hosts may be at work.
+   that another one removes, since they may be of erased text, are put again. Checkpoints that are
+   incomplete, or of another release, stay for an hour: their hosts may be at work.
 4. What is fetched becomes files of the local folder with names of their own, and is then checked
    and mapped as if it had been written here. Every byte is checked against the name of its chunk
    on arrival, and against the seals of the manifest when it is opened.
@@ -65,7 +65,7 @@ TRIES = 3
 """How often chunks are put that others remove meanwhile."""
 ABANDONED_S = 3600.0
 """Age from which a chunk that no checkpoint names counts as left by a dead process, and a
-checkpoint of another release as no longer needed."""
+checkpoint that is incomplete or of another release as no longer needed."""
 MAGIC = b"mnemicKS"
 FORMAT = 1
 _ZEROS = bytes(CHUNK_BYTES)
@@ -327,11 +327,13 @@ class PublishedCheckpoints:
             if version_of(Path(name)) < erased:
                 break
             document, found = self._found(name)
-            if isinstance(found, Manifest):
-                stays = count < KEPT and document.needed <= ages.keys()
+            if isinstance(found, Manifest) and document.needed <= ages.keys():
+                stays = count < KEPT
                 count += stays
+            elif isinstance(found, Manifest) or found.state == "other-fold":
+                stays = ages[name] <= ABANDONED_S  # it may have been put during the listing
             else:
-                stays = found.state == "other-fold" and ages[name] <= ABANDONED_S
+                stays = False
             if stays:
                 kept.add(name)
                 needed.update(document.needed)

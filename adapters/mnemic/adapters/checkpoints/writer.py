@@ -154,10 +154,15 @@ class CheckpointWriter:
         folder = self._folder()
         if folder is None or not self._checkpoint_directory.reads:
             return None
-        is_fetched = self._fetch(folder)
+        if self._checkpoint_directory.objects is None:
+            return self._first_loaded(folder)
+        fitting = (version_of(file) for file in folder.files() if seems_valid(file, self._log))
+        here = next(fitting, -1)
+        self._fetch(folder, least=0 if here < 0 else here + PUBLISHED_EVERY)
         found = self._first_loaded(folder)
-        if found is None and not is_fetched and folder.files() and self._fetch(folder, anyway=True):
-            found = self._first_loaded(folder)  # what was here is damaged
+        if found is None and here >= 0:  # it is damaged
+            self._fetch(folder, least=0)
+            found = self._first_loaded(folder)
         return found
 
     def _first_loaded(self, folder: Folder) -> tuple[State, bytes] | None:
@@ -175,28 +180,20 @@ class CheckpointWriter:
                     return loaded
         return None
 
-    def _fetch(self, folder: Folder, *, anyway: bool = False) -> bool:
-        """Fetch a published checkpoint, if one is much newer than those of this host, or *anyway*.
-
-        Returns:
-            Whether one was fetched.
-        """
-        shared = self._place()
-        if shared is None:
-            return False
-        fitting = (version_of(file) for file in folder.files() if seems_valid(file, self._log))
-        here = None if anyway else next(fitting, None)
-        least = 0 if here is None else here + PUBLISHED_EVERY
+    def _fetch(self, folder: Folder, *, least: int) -> None:
+        """Fetch the newest published checkpoint, if its version is at least *least*."""
         try:
+            shared = self._place()
+            if shared is None:
+                return
             file = shared.fetched(folder, least=least, mode=self._checkpoint_directory.mode)
         except Abandoned:
-            return False
+            return
         except (MnemicError, OSError) as error:
             self.trouble = f"no checkpoint could be fetched: {error}"
-            return False
-        self.trouble = shared.problem
-        self._published = -1 if file is None else version_of(file)
-        return file is not None
+        else:
+            self.trouble = shared.problem
+            self._published = -1 if file is None else version_of(file)
 
     def _loaded(self, file: Path) -> tuple[State, bytes] | None:
         """Return the state in a file, and the digest there; None if it does not fit the log.
