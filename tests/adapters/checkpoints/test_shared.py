@@ -621,6 +621,22 @@ def test_a_cache_that_cannot_be_made_is_refused_with_a_remedy(tmp_path: Path) ->
     hosts.close()
 
 
+def test_a_bucket_serves_a_space_wherever_it_is_moved(server: str, tmp_path: Path) -> None:
+    at = (tmp_path / "bucket").as_uri()
+    with servers.schema(server) as source, servers.schema(server) as target:
+        before, after = Hosts(source, at, tmp_path), Hosts(target, at, tmp_path)
+        with before.opened("one") as leader:
+            learned(leader, 0)
+            version = leader.checkpoint().version
+        move(source, "default", target)
+        follower = after.opened("two")
+        assert restored(follower) == version
+        follower.erase(follower.blocks()[0].id)
+        assert not after.objects_of(follower).ages()
+        before.close()
+        after.close()
+
+
 def test_nothing_is_published_of_a_space_that_has_just_been_moved_away(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
