@@ -600,6 +600,16 @@ def test_a_bucket_that_takes_nothing_is_named_by_the_status(
         assert restored(without) is not None, "it was written here all the same"
 
 
+def test_an_error_of_a_bucket_names_the_variables_of_its_provider(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
+    with pytest.raises(StoreFailed) as caught:
+        Bucket("az://bucket/prefix", "owner").ages()
+    assert "AZURE_STORAGE_ACCOUNT_NAME" in str(caught.value.recovery)
+    assert "AWS" not in str(caught.value.recovery)
+
+
 def test_objects_are_aged_by_the_clock_of_their_bucket(bucket: Hosts) -> None:
     leader = bucket.opened("one")
     learned(leader, 0)

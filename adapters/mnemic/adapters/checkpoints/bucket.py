@@ -1,7 +1,7 @@
 """Objects of a space in a bucket (S3 and what speaks its protocol, Google, Azure) or a folder.
 
 The keys of a bucket are taken from the environment, as its own tools do: ``AWS_ACCESS_KEY_ID``,
-``AWS_SECRET_ACCESS_KEY``, ``AWS_REGION``, ``AWS_ENDPOINT_URL`` and so on.
+``AWS_SECRET_ACCESS_KEY``, ``AWS_REGION``, ``AWS_ENDPOINT_URL``; ``GOOGLE_…``; ``AZURE_…``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ from mnemic.adapters.system.folders import NO_ROOM, PRIVATE, make
 from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
 
 SCHEMES = ("s3", "gs", "az", "azure", "abfs", "abfss", "file")
+_KEYS = {
+    "s3": "AWS_ACCESS_KEY_ID, AWS_REGION",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY",
+}
+"""Variables of the environment that messages name, by scheme; ``az`` stands for those of Azure."""
 REMOVALS = 8
 """Objects that are removed at once: a bucket takes some ten milliseconds for each."""
 RETRIES = 3
@@ -140,8 +146,8 @@ def checked_url(url: str) -> str:
     if ("@" in found.netloc and found.scheme == "s3") or found.query:
         raise FieldRefused(
             "the URL of a bucket holds no keys or options",
-            recovery="Give them by the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, "
-            "AWS_REGION, AWS_ENDPOINT_URL.",
+            recovery="Give them by the environment, such as AWS_ACCESS_KEY_ID, "
+            "AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.",
             field="checkpoints",
         )
     return urlunsplit(found)
@@ -177,7 +183,8 @@ def _failure(shown: str, error: Exception) -> StoreFailed | StoreFull:
     else:
         recovery = (
             "See whether the bucket exists, whether this process may list, read, write and delete "
-            "there, and whether AWS_ACCESS_KEY_ID, AWS_REGION and so on are set for it."
+            f"there, and whether {_KEYS.get(urlsplit(shown).scheme, _KEYS['az'])} and so on are "
+            "set for it."
         )
     kind = StoreFull if is_full else StoreFailed
     return kind(f"{shown}: {first:.300}", recovery=recovery, path=shown)
