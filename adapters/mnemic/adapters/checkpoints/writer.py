@@ -237,7 +237,7 @@ class CheckpointWriter:
             self._remove_published(erased)
         self._destroy([file for file in folder.files() if version_of(file) < erased])
         self._destroy(folder.orphans())
-        arrays = folder.array_files()
+        arrays = _finished(folder)
         self._destroy(self._unnamed(arrays, folder.files()))
         if self._checkpoint_directory.is_own:
             self._destroy(_unclaimed(folder, self._checkpoint_directory.store))
@@ -424,7 +424,7 @@ class CheckpointWriter:
     def _sweep(self, folder: Folder) -> None:
         """Keep the newest valid checkpoints, and remove the others."""
         kept: list[Path] = []
-        erased, arrays = _last_erasure(self._state()), folder.array_files()
+        erased, arrays = _last_erasure(self._state()), _finished(folder)
         for file in folder.files():
             if len(kept) < KEPT and seems_valid(file, self._log, erased=erased):
                 kept.append(file)
@@ -434,17 +434,18 @@ class CheckpointWriter:
             remove(file)
 
     def _unnamed(self, found: list[Path], files: list[Path]) -> list[Path]:
-        """Return the array files that none of *files* names, and that are not being made.
+        """Return the array files that none of *files* names.
 
         Args:
-            found: Array files, listed before the checkpoints, which are written after these.
+            found: Result of ``_finished``, from before the checkpoints were listed: each of them
+                had been named by then, if it was going to be.
             files: Checkpoints.
         """
         named: set[str] = set()
         for file in files:
             with suppress(Torn, FormatUnknown, OSError):
                 named.add(layout.described(file, vault_of(self._log)).arrays)
-        return [file for file in found if file.name not in named and not is_being_made(file)]
+        return [file for file in found if file.name not in named]
 
     # --- removal -------------------------------------------------------------------------------
 
@@ -610,6 +611,11 @@ class CheckpointWriter:
             owner = own_name(self._log.name, genesis)
             self._shared = PublishedCheckpoints(self._log, objects(self._log.name, owner))
         return self._shared
+
+
+def _finished(folder: Folder) -> list[Path]:
+    """Return the array files of a space that no process is making."""
+    return [file for file in folder.array_files() if not is_being_made(file)]
 
 
 def _unclaimed(folder: Folder, store: Store) -> list[Path]:
