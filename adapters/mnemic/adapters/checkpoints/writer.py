@@ -393,8 +393,9 @@ class CheckpointWriter:
                 erased = _last_erasure(self._state())
             self._remove_published(erased)
             raise
+        is_late = self._erased_since(version)  # reads the log, so without the lock
         with self._fold_lock:
-            is_late, erased = self._erased_since(version), _last_erasure(self._state())
+            erased = _last_erasure(self._state())
         at_once = is_late or self._is_left
         shared.sweep(erased=version + 1 if is_late else erased, at_once=at_once)
         self._is_left = False
