@@ -287,3 +287,15 @@ def test_in_a_configured_folder_other_files_are_left_alone(opened: Open, tmp_pat
     with opened(tmp_path / "one.db", checkpoints=shared) as memory:
         assert restored(memory) is not None
     assert len(list(shared.glob("*.checkpoint"))) == 2
+
+
+def test_text_is_erased_after_another_process_has_erased_some(opened: Open) -> None:
+    one = opened()
+    first, second = one.learn("The first secret.").block_id, one.learn("The second.").block_id
+    one.checkpoint()
+    two = opened()
+    assert restored(two) is not None
+    one.erase(first)
+    two.erase(second)
+    assert {block.content for block in one.blocks()} == {None}
+    assert one.verify().sound

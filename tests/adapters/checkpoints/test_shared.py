@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator
+import tempfile
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 from subprocess import run
+from threading import Barrier
 from typing import Any
 
 import psycopg
 import pytest
 
-from mnemic.adapters.checkpoints import published
+from mnemic.adapters.checkpoints import inspection, published, writer
 from mnemic.adapters.checkpoints.array_file import Torn
 from mnemic.adapters.checkpoints.bucket import Bucket
 from mnemic.adapters.checkpoints.directory import SharedCheckpoints, beside
@@ -21,12 +25,15 @@ from mnemic.adapters.checkpoints.files import Folder
 from mnemic.adapters.checkpoints.layout import FormatUnknown
 from mnemic.adapters.checkpoints.objects import Objects
 from mnemic.adapters.checkpoints.published import ABANDONED_S, Document, PublishedCheckpoints
+from mnemic.adapters.checkpoints.writer import CheckpointWriter
 from mnemic.adapters.cluster.moving import move
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.postgres import PostgresStore
+from mnemic.adapters.system import folders
 from mnemic.adapters.system.folders import own_name
-from mnemic.kernel.errors import FieldRefused, StoreFailed
+from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
+from mnemic.projections.state.state import FOLD_VERSION
 from tests.adapters.checkpoints.states import checkpoint_writer_of, restored, space_of, told
 from tests.adapters.stores.postgres import server as servers
 
@@ -355,8 +362,337 @@ def test_a_space_that_is_moved_away_leaves_no_checkpoint(server: str, tmp_path: 
         hosts.close()
 
 
+def test_what_was_damaged_or_lost_is_published_again(
+    bucket: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(published, "CHUNK_BYTES", 4096)
+    monkeypatch.setattr(published, "_ZEROS", bytes(4096))
+    leader = bucket.opened("one")
+    learned(leader, 0, 100)
+    leader.checkpoint()
+    objects = bucket.objects()
+    for name in objects.ages():
+        if name.endswith(".chunk"):
+            objects.put(name, b"damaged")
+    assert restored(bucket.opened("two")) is None
+    leader.learn("One more.")
+    leader.checkpoint()
+    assert restored(bucket.opened("three")) == leader.status().version
+    objects.remove([name for name in objects.ages() if name.endswith(".chunk")])
+    leader.checkpoint()
+    assert restored(bucket.opened("four")) == leader.status().version
+
+
+def test_chunks_that_another_host_removes_meanwhile_are_put_again(bucket: Hosts) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    checkpoint = leader.checkpoint()
+    objects = bucket.objects_of(leader)
+    objects.remove(objects.ages())
+    checkpoints = PublishedCheckpoints(space_of(leader).log, _Swept(objects))
+    checkpoints.publish(bucket.folder / "one" / checkpoint.name, lambda: None)
+    assert restored(bucket.opened("two")) == checkpoint.version
+
+
+class _Swept:
+    """Objects from which the first chunks are removed when a checkpoint is put."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self.shown = objects.shown
+        self._swept = False
+
+    def ages(self) -> dict[str, float]:
+        return self._objects.ages()
+
+    def get(self, name: str) -> bytes | None:
+        return self._objects.get(name)
+
+    def put(self, name: str, data: bytes) -> None:
+        if not (self._swept or name.endswith(".chunk")):
+            self._swept = True
+            self._objects.remove(list(self._objects.ages()))
+        self._objects.put(name, data)
+
+    def remove(self, names: Iterable[str]) -> None:
+        self._objects.remove(names)
+
+
+def test_a_chunk_that_was_on_its_way_when_text_was_erased_does_not_stay(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leader = hosts.opened("one")
+    block = leader.learn(PRIVATE_TEXT).block_id
+    learned(leader, 0)
+    objects = hosts.objects()
+    kind, put, erased = type(objects), type(objects).put, list[object]()
+
+    def late(self: Objects, name: str, data: bytes) -> None:
+        if not erased:
+            erased.append(leader.erase(block))
+        put(self, name, data)
+
+    monkeypatch.setattr(kind, "put", late)
+    assert checkpoint_writer_of(leader).write() is None
+    assert not objects.ages()
+
+
+def test_hosts_of_another_release_keep_their_checkpoints_for_an_hour(
+    bucket: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    with monkeypatch.context() as newer:
+        for module in (inspection, writer):
+            newer.setattr(module, "FOLD_VERSION", FOLD_VERSION + 1)
+        with bucket.opened("newer") as other:
+            other.checkpoint()
+    leader.learn("One more.")
+    leader.checkpoint()
+    objects = bucket.objects()
+    assert len([name for name in objects.ages() if "checkpoint" in name]) == 2
+    with monkeypatch.context() as newer:
+        for module in (inspection, writer):
+            newer.setattr(module, "FOLD_VERSION", FOLD_VERSION + 1)
+        with bucket.opened("newest") as other:
+            assert restored(other) == leader.status().version - 1
+    later: Any = Later(objects)
+    PublishedCheckpoints(space_of(leader).log, later).sweep(erased=-1)
+    assert len([name for name in objects.ages() if "checkpoint" in name]) == 1
+
+
+def test_what_another_host_may_be_publishing_stays_for_an_hour(bucket: Hosts) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    leader.checkpoint()
+    objects = bucket.objects()
+    objects.remove([name for name in objects.ages() if name.endswith(".chunk")])
+    checkpoints = PublishedCheckpoints(space_of(leader).log, objects)
+    assert checkpoints.newest() == -1
+    checkpoints.sweep(erased=-1, at_once=True)
+    assert len(objects.ages()) == 1
+    later: Any = Later(objects)
+    PublishedCheckpoints(space_of(leader).log, later).sweep(erased=-1)
+    assert not objects.ages()
+
+
+def test_no_temporary_folder_is_needed(bucket: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = bucket.opened("one", keys=bucket.folder / "keys")
+    learned(leader, 0)
+    leader.checkpoint()
+    monkeypatch.setattr(tempfile, "tempdir", str(bucket.folder / "nowhere"))
+    follower = bucket.opened("two", keys=bucket.folder / "keys")
+    assert restored(follower) == leader.status().version
+    assert [each.state for each in follower.checkpoints()] == ["valid", "valid"]
+
+
+def test_a_space_is_opened_while_another_process_clears_the_cache(
+    bucket: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    leader.checkpoint()
+
+    def removed(file: Path, pieces: Iterable[bytes], mode: int) -> None:
+        folders.draft(file, pieces, mode)
+        file.unlink()
+
+    monkeypatch.setattr("mnemic.adapters.checkpoints.files.draft", removed)
+    follower = bucket.opened("two")
+    assert told(follower) == told(leader)
+    monkeypatch.undo()
+    gone = bucket.folder / "three" / "gone.arrays"
+    monkeypatch.setattr(Folder, "array_files", lambda _: [gone])
+    assert restored(bucket.opened("three")) == leader.status().version
+
+
+def test_a_checkpoint_that_another_process_finishes_is_not_swept(
+    bucket: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leader, other = bucket.opened("one"), bucket.opened("one")
+    learned(leader, 0)
+    array_files = Folder.array_files
+
+    def later(self: Folder) -> list[Path]:
+        monkeypatch.undo()
+        learned(other, 20)
+        other.checkpoint()
+        return array_files(self)
+
+    monkeypatch.setattr(Folder, "array_files", later)
+    checkpoint_writer_of(leader).settle()
+    states = {each.state for each in other.checkpoints()}
+    assert states == {"valid"}
+
+
+def test_what_is_damaged_here_is_fetched_again(bucket: Hosts) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    leader.checkpoint()
+    bucket.opened("two").close()
+    (arrays,) = (bucket.folder / "two").glob("*.arrays")
+    arrays.write_bytes(bytes(arrays.stat().st_size))
+    assert restored(bucket.opened("two")) == leader.status().version
+
+
+def test_the_cache_keeps_what_is_of_other_spaces_for_a_day(bucket: Hosts) -> None:
+    leader = bucket.opened("one")
+    leader.learn(PRIVATE_TEXT)
+    leader.checkpoint()
+    bucket.opened("two").close()
+    cache = bucket.folder / "two"
+    kept = {file.name for file in cache.iterdir()}
+    bucket.opened("two", space="other").close()
+    assert {file.name for file in cache.iterdir()} >= kept
+    foreign = cache / "of-another-program.arrays"
+    foreign.write_bytes(b"")
+    for file in cache.iterdir():
+        os.utime(file, (0, 0))
+    bucket.opened("two", space="other").close()
+    assert not {file.name for file in cache.iterdir()} & kept
+    assert foreign.exists()
+
+
+def test_closing_fails_for_no_checkpoint(bucket: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+
+    def fail(*_: object) -> None:
+        raise StoreFailed("the log cannot be read")
+
+    monkeypatch.setattr(CheckpointWriter, "destroy", fail)
+    leader.close()
+    assert not [each for each in threading.enumerate() if each.name == "mnemic-checkpoint"]
+
+
+def test_a_bucket_that_cannot_be_opened_costs_the_folding_of_the_log(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    hosts = Hosts(str(tmp_path / "agent.db"), (tmp_path / "file" / "bucket").as_uri(), tmp_path)
+    with hosts.opened("one") as leader:
+        block = leader.learn(PRIVATE_TEXT).block_id
+        leader.erase(block)
+        assert leader.status().alerts
+        with pytest.raises(StoreFailed) as caught:
+            leader.checkpoint()
+        assert "AWS" not in str(caught.value.recovery)
+    with hosts.opened("one") as leader:
+        assert len(leader.blocks()) == 1
+    hosts.close()
+
+
+def test_a_bucket_that_takes_nothing_is_named_by_the_status(
+    bucket: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreFull("the bucket is full")
+
+    monkeypatch.setattr(Bucket, "put", fail)
+    monkeypatch.setattr(writer, "PUBLISHED_EVERY", 1)
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    thread = checkpoint_writer_of(leader)._thread  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    assert thread is not None
+    thread.join()
+    assert leader.status().alerts == ("no checkpoint could be published: the bucket is full",)
+    with pytest.raises(StoreFull):
+        leader.checkpoint()
+    with bucket.opened("one", checkpoints=bucket.folder / "one") as without:
+        assert restored(without) is not None, "it was written here all the same"
+
+
+def test_an_error_of_a_bucket_names_the_variables_of_its_provider(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
+    with pytest.raises(StoreFailed) as caught:
+        Bucket("az://bucket/prefix", "owner").ages()
+    assert "AZURE_STORAGE_ACCOUNT_NAME" in str(caught.value.recovery)
+    assert "AWS" not in str(caught.value.recovery)
+
+
+def test_objects_are_aged_by_the_clock_of_their_bucket(bucket: Hosts) -> None:
+    leader = bucket.opened("one")
+    learned(leader, 0)
+    leader.checkpoint()
+    objects = bucket.objects()
+    for file in (bucket.folder / "bucket").rglob("*.*"):
+        os.utime(file, (0, 3 * ABANDONED_S))
+    assert max(objects.ages().values()) == 0
+    objects.put("later", b"")
+    assert min(age_s for name, age_s in objects.ages().items() if name != "later") > ABANDONED_S
+
+
+def test_a_cache_that_cannot_be_made_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    hosts = Hosts(str(tmp_path / "agent.db"), (tmp_path / "bucket").as_uri(), tmp_path / "file")
+    with pytest.raises(StoreFailed, match="file") as caught:
+        hosts.opened("one/of/two")
+    assert "--checkpoint-cache" in str(caught.value.recovery)
+    hosts.close()
+
+
+def test_a_bucket_serves_a_space_wherever_it_is_moved(server: str, tmp_path: Path) -> None:
+    at = (tmp_path / "bucket").as_uri()
+    with servers.schema(server) as source, servers.schema(server) as target:
+        before, after = Hosts(source, at, tmp_path), Hosts(target, at, tmp_path)
+        with before.opened("one") as leader:
+            learned(leader, 0)
+            version = leader.checkpoint().version
+        move(source, "default", target)
+        follower = after.opened("two")
+        assert restored(follower) == version
+        follower.erase(follower.blocks()[0].id)
+        assert not after.objects_of(follower).ages()
+        before.close()
+        after.close()
+
+
+def test_nothing_is_published_of_a_space_that_has_just_been_moved_away(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = PublishedCheckpoints.publish
+
+    def late(self: PublishedCheckpoints, file: Path, check: Callable[[], None]) -> None:
+        move(source, "default", target)
+        publish(self, file, check)
+
+    monkeypatch.setattr(PublishedCheckpoints, "publish", late)
+    with servers.schema(server) as source, servers.schema(server) as target:
+        hosts = Hosts(source, "database", tmp_path)
+        leader = hosts.opened("one")
+        learned(leader, 0)
+        checkpoint_writer = checkpoint_writer_of(leader)
+        with pytest.raises(StoreFailed, match="does not hold the space any more"):
+            checkpoint_writer.write()
+        place = checkpoint_writer._place()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        assert place is not None
+        assert place.newest() == -1
+        assert not place.drop()
+        hosts.close()
+
+
+def test_hosts_that_begin_at_once_prepare_the_database_once(server: str) -> None:
+    with servers.schema(server) as address, ExitStack() as stack, ThreadPoolExecutor(8) as threads:
+        stores = [stack.enter_context(closing(PostgresStore(address))) for _ in range(8)]
+        begin = Barrier(len(stores))
+
+        def prepare(store: PostgresStore) -> None:
+            store.has_checkpoints()
+            begin.wait()
+            store.checkpoint_objects()
+
+        assert [*threads.map(prepare, stores)] == [None] * len(stores)
+
+
 def test_places_that_are_none_are_refused(tmp_path: Path, server: str) -> None:
-    for at in ("database", "s4://bucket", "s3://", "s3://key@bucket", "s3://bucket?secret=1"):
+    for at in (
+        "database",
+        "s4://bucket",
+        "s3://",
+        "s3://[",
+        "s3://key@bucket",
+        "s3://bucket?secret=1",
+    ):
         with pytest.raises(FieldRefused):
             SyncMemory.open(tmp_path / "a.db", embedder=EMBEDDER, checkpoints=at)
     assert not beside(tmp_path / "a.db").exists()

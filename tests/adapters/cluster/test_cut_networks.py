@@ -96,15 +96,19 @@ def test_a_host_that_is_cut_off_refuses_in_time_and_serves_again(
     assert one.client.post(f"{SPACE}/verify", json={}).json()["sound"]
 
 
+@pytest.mark.parametrize("silently", [False, True])
 def test_hosts_that_are_cut_off_from_each_other_say_so(
-    pair: tuple[HostProcess, HostProcess], net: Network
+    pair: tuple[HostProcess, HostProcess], net: Network, *, silently: bool
 ) -> None:
     one, two = pair
     write(one, "alone").raise_for_status()
     leader, other = (one, two) if leads(one) else (two, one)
     assert leader.links is not None
-    net.cut(leader.links.hosts, silently=False)
+    write(other, "passed on").raise_for_status()  # over a connection that stays open
+    net.cut(leader.links.hosts, silently=silently)
+    began_s = time.monotonic()
     refused = write(other, "after")
+    assert time.monotonic() - began_s < ANSWERED_S  # and not after the time of a call
     assert (refused.status_code, refused.json()["code"]) in {
         (503, "overdue"),
         (503, "led-elsewhere"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +17,14 @@ from mnemic.adapters.cluster.moving import move
 from mnemic.adapters.cluster.settings import ClusterSettings
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.hosting.slots import Slot, close_slot
 from mnemic.adapters.http.middleware.security import Caller
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.mcp.client_sessions import VISIT, ClientSessions, ClientVisit
 from mnemic.adapters.stores.leaders import MovedAway
 from mnemic.adapters.stores.opening import opened as opened_store
 from mnemic.adapters.stores.postgres import PostgresStore
-from mnemic.kernel.errors import FieldRefused, SpaceExists
+from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists
 from tests.adapters.stores.postgres import server as servers
 
 EMBEDDER = HashEmbedder(8)
@@ -84,6 +85,58 @@ def test_whoever_holds_a_space_again_finds_it_wherever_it_was_moved(databases: l
             assert spaces.is_at(home, "default")
             with await spaces.hold("default") as hold:
                 assert len(await to_thread.run_sync(hold.memory.blocks)) == 5
+
+    anyio.run(run)
+
+
+def test_what_was_open_of_a_moved_space_is_closed(databases: list[str]) -> None:
+    async def run() -> None:
+        one, two, _ = databases
+        async with opened(one) as spaces:
+            with await spaces.hold("default") as hold:
+                before = hold.memory
+            await moved(one, two)
+            await learn(spaces, "In the second.")
+            with pytest.raises(Closed):
+                await to_thread.run_sync(before.blocks)
+
+    anyio.run(run)
+
+
+def test_spaces_are_given_up_before_the_last_checkpoints_are_written(
+    databases: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    led: list[str] = []
+
+    async def closed_slowly(slot: Slot) -> None:
+        with closing(PostgresStore(databases[0])) as store:
+            led.extend(host.id for host in store.leadership.hosts())
+        await close_slot(slot)
+
+    async def run() -> None:
+        monkeypatch.setattr("mnemic.adapters.hosting.spaces.close_slot", closed_slowly)
+        async with opened(databases[0]) as spaces:
+            await learn(spaces, "In the first database.")
+
+    anyio.run(run)
+    assert led == []
+
+
+def test_databases_that_name_each_other_are_refused_with_a_remedy(databases: list[str]) -> None:
+    def die(step: str) -> None:
+        if step == "moved":
+            raise InterruptedError
+
+    async def run() -> None:
+        one, two, _ = databases
+        await moved(one, two)
+        with suppress(InterruptedError):
+            move(one, "default", one, step=die)
+        async with opened(one) as spaces:
+            with pytest.raises(MovedAway, match="mnemic move"):
+                await spaces.hold("default")
+            await moved(one, one)
+            assert await learn(spaces, "In the first again.") == 0
 
     anyio.run(run)
 

@@ -151,3 +151,25 @@ def test_what_cannot_be_moved_is_refused(databases: tuple[str, str]) -> None:
         move(home, "default", "postgresql://me:secret@host/memories")
     with SyncMemory.open(home, embedder=EMBEDDER) as memory:
         assert len(memory.blocks()) == 3
+
+
+@pytest.mark.parametrize("last", STEPS)
+def test_a_move_back_that_was_killed_is_continued_too(
+    databases: tuple[str, str], last: str
+) -> None:
+    home, there = databases
+    move(home, "default", there)
+
+    def die(name: str) -> None:
+        if name == last:
+            raise Killed
+
+    with suppress(Killed):
+        move(home, "default", home, step=die)
+    move(home, "default", home)
+    with closing(Host(home, "one")) as one:
+        assert one.memory.verify().sound
+        assert len(one.memory.blocks()) == 3
+    with closing(PostgresStore(there)) as store:
+        numbers = [store.recorder.space(name) for name in store.recorder.names()]
+        assert [store.recorder.payload_count(number or 0, 10**6) for number in numbers] == [0]

@@ -11,12 +11,15 @@ from typing import Any
 import anyio
 import pytest
 
+from mnemic.adapters.cluster.settings import ClusterSettings
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import (
     Closed,
     FieldRefused,
+    MnemicError,
     SpaceNotFound,
     VersionConflict,
     ViewReadOnly,
@@ -165,3 +168,16 @@ async def test_closing_closes_every_session_handle() -> None:
         with pytest.raises(Closed):
             await spaces.hold("notes")
         hold.release()
+
+
+async def test_a_store_is_closed_if_joining_a_cluster_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = SQLiteStore(tmp_path / "agent.db")
+    monkeypatch.setattr("mnemic.adapters.hosting.spaces.open_given", lambda *_: made)
+    monkeypatch.setattr(Spaces, "_join", lambda *_: anyio.sleep_forever())
+    settings = ClusterSettings(id="one", url="http://one.example")
+    with anyio.move_on_after(0.05):
+        await Spaces(tmp_path / "agent.db", cluster=settings).__aenter__()
+    with pytest.raises(MnemicError):
+        made.spaces()

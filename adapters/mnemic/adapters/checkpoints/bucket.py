@@ -1,15 +1,17 @@
 """Objects of a space in a bucket (S3 and what speaks its protocol, Google, Azure) or a folder.
 
 The keys of a bucket are taken from the environment, as its own tools do: ``AWS_ACCESS_KEY_ID``,
-``AWS_SECRET_ACCESS_KEY``, ``AWS_REGION``, ``AWS_ENDPOINT_URL`` and so on.
+``AWS_SECRET_ACCESS_KEY``, ``AWS_REGION``, ``AWS_ENDPOINT_URL``; ``GOOGLE_…``; ``AZURE_…``.
 """
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -20,6 +22,14 @@ from mnemic.adapters.system.folders import NO_ROOM, PRIVATE, make
 from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
 
 SCHEMES = ("s3", "gs", "az", "azure", "abfs", "abfss", "file")
+_KEYS = {
+    "s3": "AWS_ACCESS_KEY_ID, AWS_REGION",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY",
+}
+"""Variables of the environment that messages name, by scheme; ``az`` stands for those of Azure."""
+REMOVALS = 8
+"""Objects that are removed at once: a bucket takes some ten milliseconds for each."""
 RETRIES = 3
 RETRY_TIMEOUT = timedelta(seconds=20)
 """A space is opened without a bucket that does not answer for so long."""
@@ -34,27 +44,34 @@ class Bucket:
 
     Raises:
         FieldRefused: It is no such URL.
-        Unavailable: The package for buckets is not installed.
-        StoreFailed: A folder cannot be made.
     """
 
     def __init__(self, url: str, owner: str) -> None:
         self.shown = checked_url(url)
-        self._owner = owner
-        self._store = _opened(url, self.shown)
+        self._url, self._owner = url, owner
+
+    @cached_property
+    def _store(self) -> Any:
+        return _opened(self._url)
 
     def ages(self) -> dict[str, float]:
-        """Return the names of all objects, each with the seconds since it was put."""
+        """Return the names of all objects, each with the seconds until the newest one was put.
+
+        Both times are those of the bucket: clocks of hosts may differ from it.
+        """
         import obstore
 
-        now, start = datetime.now(UTC), len(self._owner) + 1
+        start = len(self._owner) + 1
         with self._named():
-            found = [
-                (meta["path"][start:], meta["last_modified"])
+            put_at = {
+                meta["path"][start:]: meta["last_modified"]
                 for some in obstore.list(self._store, self._owner)
                 for meta in some
-            ]
-        return {name: (now - put).total_seconds() for name, put in found}
+            }
+        if not put_at:
+            return {}
+        newest = max(put_at.values())
+        return {name: (newest - at).total_seconds() for name, at in put_at.items()}
 
     def get(self, name: str) -> bytes | None:
         """Return an object; None: there is none of that name."""
@@ -77,12 +94,13 @@ class Bucket:
         """Remove objects, if they are there."""
         import obstore
 
-        with self._named():
-            for name in names:
-                try:
-                    obstore.delete(self._store, f"{self._owner}/{name}")
-                except FileNotFoundError:
-                    continue
+        def remove(name: str) -> None:
+            with suppress(FileNotFoundError):
+                obstore.delete(self._store, f"{self._owner}/{name}")
+
+        with self._named(), ThreadPoolExecutor(REMOVALS) as threads:
+            for _ in threads.map(remove, names):
+                pass
 
     @contextmanager
     def _named(self) -> Generator[None]:
@@ -90,7 +108,7 @@ class Bucket:
 
         try:
             yield
-        except (BaseError, OSError) as error:
+        except (BaseError, ValueError, OSError) as error:
             raise _failure(self.shown, error) from error
 
 
@@ -110,7 +128,14 @@ def checked_url(url: str) -> str:
     Raises:
         FieldRefused: It is no such URL.
     """
-    found = urlsplit(url)
+    try:
+        found = urlsplit(url)
+    except ValueError as error:
+        raise FieldRefused(
+            f"{url!r:.100} is no URL: {error}",
+            recovery="Name a bucket like s3://bucket/prefix.",
+            field="checkpoints",
+        ) from error
     if found.scheme not in SCHEMES or not (found.netloc or found.scheme == "file"):
         raise FieldRefused(
             f"{found.scheme}:// is no place for checkpoints that this release knows",
@@ -121,31 +146,26 @@ def checked_url(url: str) -> str:
     if ("@" in found.netloc and found.scheme == "s3") or found.query:
         raise FieldRefused(
             "the URL of a bucket holds no keys or options",
-            recovery="Give them by the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, "
-            "AWS_REGION, AWS_ENDPOINT_URL.",
+            recovery="Give them by the environment, such as AWS_ACCESS_KEY_ID, "
+            "AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.",
             field="checkpoints",
         )
     return urlunsplit(found)
 
 
-def _opened(url: str, shown: str) -> Any:
-    _require(shown)
-    from obstore.exceptions import BaseError
+def _opened(url: str) -> Any:
     from obstore.store import from_url
 
     found = urlsplit(url)
-    try:
-        if found.scheme == "file":
-            make(Path(url2pathname(found.path)), PRIVATE)
-            return from_url(url)
-        # Plain HTTP is for a server that AWS_ENDPOINT_URL names so.
-        options: dict[str, Any] = {
-            "client_options": {"allow_http": True},
-            "retry_config": {"max_retries": RETRIES, "retry_timeout": RETRY_TIMEOUT},
-        }
-        return from_url(url, **options)
-    except (BaseError, ValueError, OSError) as error:
-        raise _failure(shown, error) from error
+    if found.scheme == "file":
+        make(Path(url2pathname(found.path)), PRIVATE)
+        return from_url(url)
+    # Plain HTTP is for a server that AWS_ENDPOINT_URL names so.
+    options: dict[str, Any] = {
+        "client_options": {"allow_http": True},
+        "retry_config": {"max_retries": RETRIES, "retry_timeout": RETRY_TIMEOUT},
+    }
+    return from_url(url, **options)
 
 
 def _require(shown: str) -> None:
@@ -156,10 +176,15 @@ def _failure(shown: str, error: Exception) -> StoreFailed | StoreFull:
     """Return the error for one of the library, whose message goes on for pages."""
     first = next(iter(str(error).splitlines()), type(error).__name__)
     is_full = getattr(error, "errno", None) in NO_ROOM or f"os error {errno.ENOSPC}" in first
+    if is_full:
+        recovery = "Make room there."
+    elif shown.startswith("file:"):
+        recovery = "See whether this user may write to the folder, or make its parent folder."
+    else:
+        recovery = (
+            "See whether the bucket exists, whether this process may list, read, write and delete "
+            f"there, and whether {_KEYS.get(urlsplit(shown).scheme, _KEYS['az'])} and so on are "
+            "set for it."
+        )
     kind = StoreFull if is_full else StoreFailed
-    return kind(
-        f"{shown}: {first:.300}",
-        recovery="See whether the bucket exists, and whether AWS_ACCESS_KEY_ID, AWS_REGION and so "
-        "on are set for this process.",
-        path=shown,
-    )
+    return kind(f"{shown}: {first:.300}", recovery=recovery, path=shown)

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from mnemic.adapters.system.folders import PRIVATE, cache_folder
 from mnemic.adapters.system.paths import checked_path
-from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.errors import FieldRefused, StoreFailed
 from mnemic.kernel.ports import Store
 from mnemic.kernel.values import Value
 
@@ -66,6 +66,11 @@ class CheckpointDirectory(Value):
     nothing."""
 
     @property
+    def is_cache(self) -> bool:
+        """Whether its files are copies of what hosts share."""
+        return self.reads and self.objects is not None
+
+    @property
     def mode(self) -> int:
         """Permissions of its files: those of the store's file; owner only if there is none."""
         file = self.file
@@ -92,10 +97,8 @@ def checkpoint_directory(
         return _shared(store, wanted, read_only=read_only)
     may_write, file = not read_only, _file(store)
     if isinstance(wanted, str | Path):
-        folder, is_own = (
-            checked_path(wanted, "checkpoints").absolute(),
-            False,
-        )  # the working directory may change
+        # The working directory may change.
+        folder, is_own = checked_path(wanted, "checkpoints").absolute(), False
     else:
         if file is None and wanted:
             raise FieldRefused(
@@ -124,10 +127,17 @@ def _shared(store: Store, wanted: SharedCheckpoints, *, read_only: bool) -> Chec
 
     Raises:
         FieldRefused: The place is the database, and the store is in none, or the URL is invalid.
-        StoreFailed: The database cannot be prepared for them.
+        StoreFailed: The database cannot be prepared for them, or the cache cannot be made.
     """
     cache = checked_path(wanted.cache, "checkpoints").absolute()
-    cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreFailed(
+            f"{cache.parent} cannot be made: {error}",
+            recovery="Name another folder for copies of checkpoints: --checkpoint-cache.",
+            path=str(cache),
+        ) from error
     return CheckpointDirectory(
         path=cache,
         store=store,

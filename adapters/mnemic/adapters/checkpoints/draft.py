@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mnemic.adapters.checkpoints import array_file, layout
 from mnemic.adapters.checkpoints.array_file import Contents, Torn
 from mnemic.adapters.checkpoints.file_locks import MAPS, opened_to_write
-from mnemic.adapters.checkpoints.files import Abandoned, Folder, destroy, is_at
+from mnemic.adapters.checkpoints.files import Folder
 from mnemic.adapters.checkpoints.inspection import misfit, vault_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin
 from mnemic.kernel.ports import Log
@@ -104,11 +104,9 @@ class Draft(Value):
         """
         manifest = Manifest(origin=self.origin, arrays=place.name, contents=contents)
         stored = self._encrypted(layout.pieces(manifest))
-        file = self.folder.write(self.origin.version, stored, mode=self.mode)
-        if not is_at(place, descriptor):
-            destroy(file)
-            raise Abandoned
-        return file
+        return self.folder.write_for(
+            (place, descriptor), self.origin.version, stored, mode=self.mode
+        )
 
     def _encrypted(self, pieces: Iterator[memoryview | bytes]) -> Iterator[memoryview | bytes]:
         vault = vault_of(self.log)

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 
 from mnemic.adapters.checkpoints.file_locks import THE_FILE_ITSELF, erase, locked
@@ -34,6 +36,7 @@ KEPT = 2
 ZEROS = bytes(2**16)
 
 _VERSION = re.compile(r"-v([0-9]+)\.checkpoint")
+_OURS = re.compile(r"-[0-9a-f]{12}-(v[0-9]{12}\.checkpoint|[0-9a-f]{16}\.arrays)$")
 _NEW = THE_FILE_ITSELF | os.O_CREAT | os.O_EXCL
 
 
@@ -77,6 +80,15 @@ class Folder:
         """Return every checkpoint and array file; none if the folder cannot be read."""
         entries = self._entries()
         return sorted(file for file in entries if version_of(file) >= 0 or file.suffix == ARRAYS)
+
+    def unused(self, age_s: float) -> list[Path]:
+        """Return checkpoints and array files of other spaces, written longer than *age_s* ago."""
+        before_s = time.time() - age_s
+        return [
+            file
+            for file in self._entries()
+            if _OURS.search(file.name) and not self.owns(file) and modified_s(file) < before_s
+        ]
 
     def unfinished(self) -> list[Path]:
         """Return the unfinished files of this space, of any process."""
@@ -128,6 +140,32 @@ class Folder:
             raise
         sync(self.path)
         return place
+
+    def write_for(
+        self,
+        arrays: tuple[Path, int],
+        version: int,
+        pieces: Iterable[memoryview | bytes],
+        *,
+        mode: int = PRIVATE,
+    ) -> Path:
+        """Write the checkpoint at *version*, unless its array file has been removed.
+
+        Args:
+            arrays: Path and descriptor of the array file.
+            version: As for ``write``.
+            pieces: As for ``write``.
+            mode: As for ``write``.
+
+        Raises:
+            OSError: As ``write``.
+            Abandoned: The array file has been removed, or as ``write``.
+        """
+        file = self.write(version, pieces, mode=mode)
+        if not is_at(*arrays):
+            destroy(file)
+            raise Abandoned
+        return file
 
     @contextmanager
     def new_array_file(self, *, mode: int = PRIVATE) -> Generator[tuple[Path, int]]:
@@ -192,6 +230,13 @@ def version_of(file: Path) -> int:
     """Return the version in the name of a checkpoint; -1 if it is not named like one."""
     found = _VERSION.search(file.name)
     return int(found[1]) if found and file.name.endswith(found[0]) else -1
+
+
+def modified_s(file: Path) -> float:
+    """Return when a file was written last, as a time of the system; infinity: it is gone."""
+    with suppress(OSError):
+        return file.stat().st_mtime
+    return inf
 
 
 def remove(file: Path) -> bool:

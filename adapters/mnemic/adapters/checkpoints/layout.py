@@ -19,9 +19,9 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import orjson
 from attrs import asdict, fields_dict, frozen
@@ -59,6 +59,10 @@ class Vault(Protocol):
             Torn: It is no such file, or its key is not available.
             OSError: It cannot be read.
         """
+        ...
+
+    def decrypted(self, file: BinaryIO) -> BufferedReader:
+        """Return a decrypting reader of an open file, as ``opened`` does."""
         ...
 
 
@@ -123,39 +127,39 @@ def pieces(manifest: Manifest) -> Iterator[memoryview | bytes]:
 def described(path: Path, vault: Vault | None = None) -> Manifest:
     """Return the manifest in a file, without reading the arrays.
 
-    Arguments and errors as ``manifest_in``.
-
-    Raises:
-        Torn: Its array file is missing.
-    """
-    manifest = manifest_in(path, vault)
-    if not path.with_name(manifest.arrays).is_file():
-        raise Torn(f"its array file {manifest.arrays} is missing")
-    return manifest
-
-
-def manifest_in(path: Path, vault: Vault | None = None) -> Manifest:
-    """Return the manifest in a file, whether its array file is there or not.
-
     Args:
         path: The file.
         vault: What encrypted it; None: it is not encrypted.
 
     Raises:
-        Torn: It is no checkpoint, or it is damaged.
+        Torn: It is no checkpoint, or it is damaged, or its array file is missing.
         FormatUnknown: Another release wrote it.
         OSError: It cannot be read.
     """
     with _opened(path, vault) as file:
-        length = file.seek(0, os.SEEK_END)
-        file.seek(0)
-        head, seal = file.read(HEAD.size), file.read(SEAL_BYTES)
-        if len(seal) < SEAL_BYTES:
-            raise Torn("it ends within its head")
-        magic, layout, stated = HEAD.unpack(head)
-        if magic != MAGIC:
-            raise Torn("it does not begin as a checkpoint does")
-        stored = file.read(min(stated, length))
+        manifest = _manifest_in(file)
+    if not path.with_name(manifest.arrays).is_file():
+        raise Torn(f"its array file {manifest.arrays} is missing")
+    return manifest
+
+
+def manifest_of(stored: bytes, vault: Vault | None = None) -> Manifest:
+    """Return the manifest in the bytes of a file; arguments and errors as ``described``."""
+    plain = BytesIO(stored)
+    with plain if vault is None else vault.decrypted(plain) as file:
+        return _manifest_in(file)
+
+
+def _manifest_in(file: BinaryIO) -> Manifest:
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    head, seal = file.read(HEAD.size), file.read(SEAL_BYTES)
+    if len(seal) < SEAL_BYTES:
+        raise Torn("it ends within its head")
+    magic, layout, stated = HEAD.unpack(head)
+    if magic != MAGIC:
+        raise Torn("it does not begin as a checkpoint does")
+    stored = file.read(min(stated, length))
     if seal_of(head + stored) != seal or len(stored) != stated:
         raise Torn("its manifest is damaged")
     if layout != FORMAT:

@@ -24,7 +24,10 @@ class Objects(Protocol):
         ...
 
     def ages(self) -> dict[str, float]:
-        """Return the names of all objects, each with the seconds since it was put."""
+        """Return the names of all objects, each with the seconds since it was put.
+
+        A place without a clock that can be asked counts until the last object was put.
+        """
         ...
 
     def get(self, name: str) -> bytes | None:

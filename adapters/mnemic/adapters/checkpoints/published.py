@@ -8,7 +8,9 @@ Rules of this module:
    chunks. It is put last. A publisher that is killed before leaves chunks that no checkpoint names;
    the next one uses them, or removes them an hour later.
 3. Nothing is ever changed in place, and the newest checkpoint that fits the log is fetched: so
-   publishers cannot harm each other. One that is late publishes an older version, or none.
+   publishers cannot harm each other. One that is late publishes an older version, or none. Chunks
+   that another one removes, since they may be of erased text, are put again. Checkpoints that are
+   incomplete, or of another release, stay for an hour: their hosts may be at work.
 4. What is fetched becomes files of the local folder with names of their own, and is then checked
    and mapped as if it had been written here. Every byte is checked against the name of its chunk
    on arrival, and against the seals of the manifest when it is opened.
@@ -19,11 +21,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import orjson
@@ -32,12 +33,19 @@ from attrs import evolve, frozen
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.array_file import Contents, Torn
 from mnemic.adapters.checkpoints.file_locks import MAPS, opened_to_write, write_at
-from mnemic.adapters.checkpoints.files import ENDING, KEPT, Abandoned, Folder, version_of
+from mnemic.adapters.checkpoints.files import (
+    ENDING,
+    KEPT,
+    Abandoned,
+    Folder,
+    modified_s,
+    version_of,
+)
 from mnemic.adapters.checkpoints.inspection import Misfit, misfit, payloads_misfit, vault_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest
 from mnemic.adapters.checkpoints.objects import Objects
 from mnemic.kernel import results
-from mnemic.kernel.errors import StoreFailed
+from mnemic.kernel.errors import MnemicError, StoreFailed
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.ports import Log
 from mnemic.kernel.values import Value
@@ -53,8 +61,11 @@ HOLE = ""
 """Stands for the name of a chunk without bytes."""
 THREADS = 4 if MAPS else 1
 """Chunks on their way at once: a bucket takes some ten milliseconds for each."""
+TRIES = 3
+"""How often chunks are put that others remove meanwhile."""
 ABANDONED_S = 3600.0
-"""Age from which a chunk that no checkpoint names counts as left by a dead process."""
+"""Age from which a chunk that no checkpoint names counts as left by a dead process, and a
+checkpoint that is incomplete or of another release as no longer needed."""
 MAGIC = b"mnemicKS"
 FORMAT = 1
 _ZEROS = bytes(CHUNK_BYTES)
@@ -70,6 +81,11 @@ class Document(Value):
     """Bytes of the array file."""
     chunks: tuple[str, ...]
     """The object with each mebibyte of the array file; empty: a hole."""
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The names of its chunks."""
+        return frozenset(self.chunks) - {HOLE}
 
     @property
     def stored(self) -> bytes:
@@ -99,6 +115,10 @@ class Document(Value):
         return cls(body[length:], described["length"], tuple(described["chunks"]))
 
 
+_UNREADABLE = Document(b"", 0, ())
+_REMOVED = Misfit("torn", "it was removed")
+
+
 class PublishedCheckpoints:
     """The published checkpoints of one space.
 
@@ -119,13 +139,15 @@ class PublishedCheckpoints:
         return self._objects.shown
 
     def newest(self) -> int:
-        """Return the version of the newest checkpoint that fits the log; -1: there is none.
+        """Return the version of the newest whole checkpoint that fits the log; -1: there is none.
 
         Raises:
             StoreFailed, StoreBusy: The place does not answer.
         """
-        for name in _documents(self._objects.ages()):
-            if not isinstance(self._found(name), Misfit):
+        ages = self._objects.ages()
+        for name in _documents(ages):
+            document, found = self._found(name)
+            if isinstance(found, Manifest) and document.needed <= ages.keys():
                 return version_of(Path(name))
         return -1
 
@@ -142,24 +164,24 @@ class PublishedCheckpoints:
         Raises:
             StoreFailed, StoreBusy: The place does not answer.
             OSError: The files cannot be written.
+            Abandoned: Another process has removed them, because text was erased.
         """
         self.problem = None
         for name in _documents(self._objects.ages()):
             if version_of(Path(name)) < least:
                 return None
-            found = self._found(name)
+            document, found = self._found(name)
             try:
-                if not isinstance(found, Misfit):
-                    return self._written(name, found, folder, mode)
+                if isinstance(found, Manifest):
+                    return self._written(document, found, folder, mode)
             except Torn as torn:
                 found = Misfit("torn", str(torn))
-            self.problem = f"{name} in {self.shown} cannot be used: {found.problem}"
+            if found is not _REMOVED:  # another process has just done so
+                self.problem = f"{name} in {self.shown} cannot be used: {found.problem}"
         return None
 
-    def _written(
-        self, name: str, found: tuple[Document, Manifest], folder: Folder, mode: int
-    ) -> Path:
-        (document, manifest), vault = found, vault_of(self._log)
+    def _written(self, document: Document, manifest: Manifest, folder: Folder, mode: int) -> Path:
+        vault = vault_of(self._log)
         count = len(document.chunks)
         with (
             _blocks(folder) as here,
@@ -168,20 +190,34 @@ class PublishedCheckpoints:
         ):
             os.ftruncate(descriptor, document.length)
             fill = partial(self._fill, descriptor, here)
-            for _ in threads.map(fill, range(count), document.chunks):
-                pass
+            for torn in [*threads.map(fill, range(count), document.chunks)]:
+                if torn is not None:
+                    raise torn
             # Another array file may have that name here: of the same origin, and grown differently.
             pieces = layout.pieces(evolve(manifest, arrays=place.name))
             stored = pieces if vault is None else vault.locked(pieces)
-            return folder.write(version_of(Path(name)), stored, mode=mode)
+            version = manifest.origin.version
+            return folder.write_for((place, descriptor), version, stored, mode=mode)
 
     def _fill(
         self, descriptor: int, here: Mapping[str, Callable[[], bytes]], index: int, name: str
-    ) -> None:
-        """Write one chunk of an array file, from another file of this host if that has it."""
-        if name != HOLE:
+    ) -> Torn | None:
+        """Write one chunk of an array file, from another file of this host if that has it.
+
+        Returns:
+            Why it cannot be used; it is removed then, and a publisher will put it again. None: it
+            was written.
+        """
+        if name == HOLE:
+            return None
+        try:
             data = here[name]() if name in here else self._chunk(name)
-            write_at(descriptor, memoryview(data), index * CHUNK_BYTES)
+        except Torn as torn:
+            with suppress(MnemicError):
+                self._objects.remove([name])
+            return torn
+        write_at(descriptor, memoryview(data), index * CHUNK_BYTES)
+        return None
 
     def _chunk(self, name: str) -> bytes:
         """Return a chunk.
@@ -196,19 +232,20 @@ class PublishedCheckpoints:
             raise Torn(f"its part {name} is damaged")
         return data
 
-    def _found(self, name: str) -> tuple[Document, Manifest] | Misfit:
+    def _found(self, name: str) -> tuple[Document, Manifest | Misfit]:
         """Return a published checkpoint with its manifest, or why it does not fit the log."""
+        document = _UNREADABLE
         try:
             stored = self._objects.get(name)
             if stored is None:
-                return Misfit("torn", "it was removed")
+                return document, _REMOVED
             document = Document.read(stored)
-            manifest = _manifest(document, vault_of(self._log))
-            return misfit(Path(name), manifest, self._log) or (document, manifest)
+            manifest = layout.manifest_of(document.manifest, vault_of(self._log))
         except FormatUnknown as error:
-            return Misfit("other-fold", str(error))
+            return document, Misfit("other-fold", str(error))
         except Torn as error:
-            return Misfit("torn", str(error))
+            return document, Misfit("torn", str(error))
+        return document, misfit(Path(name), manifest, self._log) or manifest
 
     # --- publishing ---------------------------------------------------------------------------
 
@@ -220,18 +257,45 @@ class PublishedCheckpoints:
             check: Called between chunks; raises ``Abandoned`` where it is obsolete.
 
         Raises:
-            Abandoned: It was obsolete before it was finished, or its array file has been removed.
-            Torn, OSError: It cannot be read.
+            Abandoned: It was obsolete before it was finished, or has been removed.
+            OSError: It cannot be read.
             StoreFailed, StoreBusy, StoreFull: The place does not answer, or refuses.
         """
-        vault = vault_of(self._log)
-        manifest, present = layout.described(file, vault), self._objects.ages()
-        with opened_to_write(file.with_name(manifest.arrays)) as descriptor:
+        name = f"state-v{version_of(file):012d}{ENDING}"
+        try:
+            stored = file.read_bytes()
+            manifest = layout.manifest_of(stored, vault_of(self._log))
+        except (FileNotFoundError, Torn) as error:  # another process destroys it just now
+            raise Abandoned from error
+        arrays = file.with_name(manifest.arrays)
+        for _ in range(TRIES):
+            length, chunks = self._put_chunks(arrays, manifest.contents, check)
+            document = Document(stored, length, chunks)
+            check()
+            self._objects.put(name, document.stored)
+            if document.needed <= self._objects.ages().keys():
+                return
+        self._objects.remove([name])  # rather than leave one that cannot be fetched
+        raise StoreFailed(
+            f"{self.shown}: chunks were removed while others were put",
+            recovery="Try again; if it goes on, see which other programs remove objects there.",
+        )
+
+    def _put_chunks(
+        self, arrays: Path, contents: Contents, check: Callable[[], None]
+    ) -> tuple[int, tuple[str, ...]]:
+        """Put the chunks of an array file that are missing; errors as ``publish``.
+
+        Returns:
+            The length of the file, and the names of its chunks.
+        """
+        is_plain, present = vault_of(self._log) is None, self._objects.ages()
+        with opened_to_write(arrays) as descriptor:
             if descriptor is None:
                 raise Abandoned
             length = os.fstat(descriptor).st_size
             count = -(-length // CHUNK_BYTES)
-            wanted = frozenset(range(count)) if vault else _live(manifest.contents)
+            wanted = _live(contents) if is_plain else frozenset(range(count))
 
             def put(index: int) -> str:
                 check()
@@ -244,14 +308,7 @@ class PublishedCheckpoints:
                 return name
 
             with _threads() as threads:
-                chunks = tuple(threads.map(put, range(count)))
-        document = Document(file.read_bytes(), length, chunks)
-        check()
-        name = f"state-v{manifest.origin.version:012d}{ENDING}"
-        self._objects.put(name, document.stored)
-        if not ({*chunks} - {HOLE} <= self._objects.ages().keys()):
-            self._objects.remove([name])  # rather than leave one that cannot be fetched
-            raise StoreFailed(f"{self.shown}: chunks were removed while others were put")
+                return length, tuple(threads.map(put, range(count)))
 
     def sweep(self, *, erased: int, at_once: bool = False) -> None:
         """Remove all but the newest checkpoints, and chunks that none of them names.
@@ -265,11 +322,21 @@ class PublishedCheckpoints:
         """
         ages = self._objects.ages()
         documents, kept, needed = _documents(ages), set[str](), set[str]()
+        count = 0
         for name in documents:
-            found = self._found(name) if version_of(Path(name)) >= erased else None
-            if isinstance(found, tuple) and len(kept) < KEPT:
+            if version_of(Path(name)) < erased:
+                break
+            document, found = self._found(name)
+            if isinstance(found, Manifest) and document.needed <= ages.keys():
+                stays = count < KEPT
+                count += stays
+            elif isinstance(found, Manifest) or found.state == "other-fold":
+                stays = ages[name] <= ABANDONED_S  # it may have been put during the listing
+            else:
+                stays = False
+            if stays:
                 kept.add(name)
-                needed.update(found[0].chunks)
+                needed.update(document.needed)
         gone = [name for name in documents if name not in kept]
         gone += [
             name
@@ -293,13 +360,13 @@ class PublishedCheckpoints:
         return [self._looked_at(name, erased=erased) for name in names]
 
     def _looked_at(self, name: str, *, erased: int) -> Checkpoint:
-        found, origin, size = self._found(name), None, 0
+        (document, found), origin, size = self._found(name), None, 0
         problem = found if isinstance(found, Misfit) else None
-        if not isinstance(found, Misfit):
-            document, origin = found[0], found[1].origin
+        if isinstance(found, Manifest):
+            origin = found.origin
             try:
                 size = len(document.stored)
-                size += sum(len(self._chunk(each)) for each in {*document.chunks} - {HOLE})
+                size += sum(len(self._chunk(each)) for each in document.needed)
                 problem = payloads_misfit(origin, self._log)
             except Torn as error:
                 problem = Misfit("torn", str(error))
@@ -322,23 +389,12 @@ def _documents(names: Iterable[str]) -> list[str]:
     return sorted(found, key=lambda name: version_of(Path(name)), reverse=True)
 
 
-def _manifest(document: Document, vault: layout.Vault | None) -> Manifest:
-    """Return the manifest of a published checkpoint; errors as ``layout.manifest_in``."""
-    with TemporaryDirectory(prefix="mnemic-") as folder:  # a vault opens files
-        file = Path(folder) / "manifest"
-        file.write_bytes(document.manifest)
-        return layout.manifest_in(file, vault)
-
-
 @contextmanager
 def _blocks(folder: Folder) -> Generator[dict[str, Callable[[], bytes]]]:
-    """Return what reads each chunk of the newest local array file, by its name."""
-    files = sorted(folder.array_files(), key=lambda file: file.stat().st_mtime, reverse=True)
-    if not files:
-        yield {}
-        return
-    with opened_to_write(files[0]) as descriptor:
-        if descriptor is None:
+    """Return functions that read the chunks of the newest local array file, by their names."""
+    newest = max(folder.array_files(), key=modified_s, default=folder.path)
+    with opened_to_write(newest) as descriptor:
+        if descriptor is None:  # there is none, or another process has just removed it
             yield {}
             return
         count = -(-os.fstat(descriptor).st_size // CHUNK_BYTES)

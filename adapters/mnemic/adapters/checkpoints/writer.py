@@ -78,6 +78,10 @@ PUBLISHED_EVERY, PUBLISHED_EVERY_S = 2_000, 60.0
 but not more often than this, however many events come, or erasures that make them obsolete.
 """
 
+CACHED_S = 86_400.0
+"""How long a cache keeps files of spaces that are not opened here any more: text that is erased
+elsewhere stays in them."""
+
 
 class CheckpointWriter:
     """The checkpoints of one open space.
@@ -150,7 +154,19 @@ class CheckpointWriter:
         folder = self._folder()
         if folder is None or not self._checkpoint_directory.reads:
             return None
-        self._fetch(folder)
+        if self._checkpoint_directory.objects is None:
+            return self._first_loaded(folder)
+        fitting = (version_of(file) for file in folder.files() if seems_valid(file, self._log))
+        here = next(fitting, -1)
+        self._fetch(folder, least=0 if here < 0 else here + PUBLISHED_EVERY)
+        found = self._first_loaded(folder)
+        if found is None and here >= 0:  # it is damaged
+            self._fetch(folder, least=0)
+            found = self._first_loaded(folder)
+        return found
+
+    def _first_loaded(self, folder: Folder) -> tuple[State, bytes] | None:
+        """Return the state in the newest file that can be loaded, and the digest there."""
         for file in folder.files():
             try:
                 loaded = self._loaded(file)
@@ -164,19 +180,15 @@ class CheckpointWriter:
                     return loaded
         return None
 
-    def _fetch(self, folder: Folder) -> None:
-        """Fetch a published checkpoint, if one is much newer than those of this host."""
-        shared = self._place()
-        if shared is None:
-            return
-        fitting = (version_of(file) for file in folder.files() if seems_valid(file, self._log))
-        here = next(fitting, None)
+    def _fetch(self, folder: Folder, *, least: int) -> None:
+        """Fetch the newest published checkpoint, if its version is at least *least*."""
         try:
-            file = shared.fetched(
-                folder,
-                least=0 if here is None else here + PUBLISHED_EVERY,
-                mode=self._checkpoint_directory.mode,
-            )
+            shared = self._place()
+            if shared is None:
+                return
+            file = shared.fetched(folder, least=least, mode=self._checkpoint_directory.mode)
+        except Abandoned:
+            return
         except (MnemicError, OSError) as error:
             self.trouble = f"no checkpoint could be fetched: {error}"
         else:
@@ -225,9 +237,12 @@ class CheckpointWriter:
             self._remove_published(erased)
         self._destroy([file for file in folder.files() if version_of(file) < erased])
         self._destroy(folder.orphans())
-        self._destroy(self._unnamed(folder, folder.files()))
+        arrays = _finished(folder)
+        self._destroy(self._unnamed(arrays, folder.files()))
         if self._checkpoint_directory.is_own:
             self._destroy(_unclaimed(folder, self._checkpoint_directory.store))
+        if self._checkpoint_directory.is_cache:
+            self._destroy(folder.unused(CACHED_S))
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -244,7 +259,8 @@ class CheckpointWriter:
 
     def close(self) -> None:
         """Wait for the write in progress, and write once more if that is due."""
-        self.destroy()
+        with suppress(MnemicError):  # the next opening destroys what stays
+            self.destroy()
         if self._thread is not None:
             self._thread.join()
         if self._is_due():
@@ -286,23 +302,24 @@ class CheckpointWriter:
 
     def _is_publishing_due(self) -> bool:
         """Return whether this process should publish a checkpoint."""
-        if not self._is_author or self._place() is None:
+        if not self._is_author or self._checkpoint_directory.objects is None:
             return False
         is_behind = self._state().version - self._published >= PUBLISHED_EVERY
         return is_behind and time.monotonic() >= self._publishes_from_s
 
     def _try(self) -> None:
-        folder = self._folder()
+        done = "written"
         try:
+            folder = self._folder()
             if folder is not None:
                 file = self._write(folder)
-                self.trouble = None
+                self.trouble, done = None, "published"
                 if self._is_publishing_due():
                     self._publish(file, least=PUBLISHED_EVERY)
         except Abandoned:
             pass
         except Exception as error:  # noqa: BLE001 - a checkpoint is never worth more than the work
-            self.trouble = f"no checkpoint could be written: {error}"
+            self.trouble = f"no checkpoint could be {done}: {error}"
 
     def _write(self, folder: Folder) -> Path:
         """Write a checkpoint of the state as it is now.
@@ -349,7 +366,7 @@ class CheckpointWriter:
 
         Raises:
             Abandoned: Text was erased meanwhile.
-            Torn, OSError: It cannot be read.
+            OSError: It cannot be read.
             StoreFailed, StoreBusy, StoreFull: The place does not answer, or refuses.
         """
         shared, version = self._place(), version_of(file)
@@ -368,9 +385,17 @@ class CheckpointWriter:
             self._published = newest
             return
         self._publishes_from_s = time.monotonic() + PUBLISHED_EVERY_S
-        shared.publish(file, check)
+        try:
+            shared.publish(file, check)
+        except Abandoned:
+            # Chunks that were on their way when those of erased text were removed.
+            with self._fold_lock:
+                erased = _last_erasure(self._state())
+            self._remove_published(erased)
+            raise
+        is_late = self._erased_since(version)  # reads the log, so without the lock
         with self._fold_lock:
-            is_late, erased = self._erased_since(version), _last_erasure(self._state())
+            erased = _last_erasure(self._state())
         at_once = is_late or self._is_left
         shared.sweep(erased=version + 1 if is_late else erased, at_once=at_once)
         self._is_left = False
@@ -400,23 +425,28 @@ class CheckpointWriter:
     def _sweep(self, folder: Folder) -> None:
         """Keep the newest valid checkpoints, and remove the others."""
         kept: list[Path] = []
-        erased = _last_erasure(self._state())
+        erased, arrays = _last_erasure(self._state()), _finished(folder)
         for file in folder.files():
             if len(kept) < KEPT and seems_valid(file, self._log, erased=erased):
                 kept.append(file)
             else:
                 remove(file)
-        for file in self._unnamed(folder, kept):
+        for file in self._unnamed(arrays, kept):
             remove(file)
 
-    def _unnamed(self, folder: Folder, files: list[Path]) -> list[Path]:
-        """Return the array files that none of *files* names, and that are not being made."""
-        found = folder.array_files()  # before the checkpoints, which are written after these
+    def _unnamed(self, found: list[Path], files: list[Path]) -> list[Path]:
+        """Return the array files that none of *files* names.
+
+        Args:
+            found: Result of ``_finished``, from before the checkpoints were listed: each of them
+                had been named by then, if it was going to be.
+            files: Checkpoints.
+        """
         named: set[str] = set()
         for file in files:
             with suppress(Torn, FormatUnknown, OSError):
                 named.add(layout.described(file, vault_of(self._log)).arrays)
-        return [file for file in found if file.name not in named and not is_being_made(file)]
+        return [file for file in found if file.name not in named]
 
     # --- removal -------------------------------------------------------------------------------
 
@@ -450,11 +480,12 @@ class CheckpointWriter:
 
         A host that only reads leaves that to others.
         """
-        shared = self._place()
-        if shared is None or not self._checkpoint_directory.writes:
+        if not self._checkpoint_directory.writes:
             return
         try:
-            shared.sweep(erased=erased, at_once=True)
+            shared = self._place()
+            if shared is not None:
+                shared.sweep(erased=erased, at_once=True)
         except MnemicError:
             self._is_left = True
         else:
@@ -521,7 +552,7 @@ class CheckpointWriter:
         if not self.left:
             return found
         names = ", ".join(self.left)
-        return *found, f"{names} could not be removed and may hold erased text: remove it by hand"
+        return *found, f"{names} could not be removed and may hold erased text: remove them by hand"
 
     # --- inspection ----------------------------------------------------------------------------
 
@@ -581,6 +612,11 @@ class CheckpointWriter:
             owner = own_name(self._log.name, genesis)
             self._shared = PublishedCheckpoints(self._log, objects(self._log.name, owner))
         return self._shared
+
+
+def _finished(folder: Folder) -> list[Path]:
+    """Return the array files of a space that no process is making."""
+    return [file for file in folder.array_files() if not is_being_made(file)]
 
 
 def _unclaimed(folder: Folder, store: Store) -> list[Path]:

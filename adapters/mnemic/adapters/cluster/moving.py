@@ -8,7 +8,8 @@
 4. What remains at the source is destroyed.
 
 Killed before 3, the source is the space, and its hosts go on when the lease of the move has ended;
-killed after it, the copy is. Either way the same command continues.
+killed after it, the copy is. Either way the same command continues. If the copy is where the space
+had been before, hosts find it only when that is done: its database still names the source.
 """
 
 from __future__ import annotations
@@ -144,8 +145,33 @@ def _path(home: str, space: str, opened: Callable[[str], PostgresStore]) -> list
         address = path[-1].leadership.moved_to(space)
         if address is None:
             return path
+        if parsed(address) in [store.address for store in path]:
+            return _path_to_holder(path, space)
         path.append(opened(address))
-    raise SpaceNotFound(f"the addresses of {space!r} lead in a circle", space=space)
+    raise SpaceNotFound(
+        f"{space!r} was moved on more than {HOPS_MAX} times",
+        recovery="Name a later database with --db: `mnemic cluster` shows where each one points.",
+        space=space,
+    )
+
+
+def _path_to_holder(circle: list[PostgresStore], space: str) -> list[PostgresStore]:
+    """Return a circle of databases, ending with the one that has *space*, which is then told so.
+
+    A move back that is killed after step 3 leaves one: its target still says where the space was.
+
+    Raises:
+        SpaceNotFound: None has it.
+    """
+    holder = next((store for store in circle if store.recorder.space(space) is not None), None)
+    if holder is None:
+        raise SpaceNotFound(
+            f"{space!r} is in none of the databases that it was moved to",
+            recovery="Restore one of them from a backup.",
+            space=space,
+        )
+    holder.leadership.came_back(space)
+    return [*(store for store in circle if store is not holder), holder]
 
 
 def _handed_over(

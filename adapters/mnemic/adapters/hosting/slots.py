@@ -151,4 +151,5 @@ async def close_slot(slot: Slot) -> None:
     """Close the memory of a slot. The lock of the slot is held."""
     memory, slot.memory = slot.memory, None
     if memory is not None:
-        await to_thread.run_sync(memory.close)
+        with anyio.CancelScope(shield=True):  # no other call closes it
+            await to_thread.run_sync(memory.close)

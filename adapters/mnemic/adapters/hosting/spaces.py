@@ -36,7 +36,7 @@ from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.addresses import parsed
-from mnemic.adapters.stores.leaders import MovedAway, moved_away
+from mnemic.adapters.stores.leaders import MovedAway
 from mnemic.adapters.stores.opening import IN_MEMORY, Address
 from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists
 from mnemic.kernel.ports import Store
@@ -121,7 +121,8 @@ class Spaces:
             try:
                 await self._join(self._cluster_settings)
             except BaseException:
-                await self.close()
+                with anyio.CancelScope(shield=True):
+                    await self.close()
                 raise
         return self
 
@@ -274,7 +275,12 @@ class Spaces:
                 return await act(home)
             except MovedAway as moved:
                 await self.follow(space, moved, home)
-        raise moved_away(space, "")
+        raise MovedAway(
+            f"the space {space!r} was not found in the databases that it was moved to",
+            recovery="Repeat the request after a moment. If `mnemic move` was killed, run the same "
+            "command again.",
+            space=space,
+        )
 
     def home_of(self, space: str) -> Spaces:
         """Return the spaces of the database that holds *space*, as far as it was noticed."""
@@ -305,21 +311,27 @@ class Spaces:
             home.cluster.forget(space)
         if home is not self and parsed(moved.address) == self.cluster.address:
             self._moved.pop(space, None)
-            return
-        async with self._following:  # a database is opened once
-            if moved.address not in self._elsewhere:
+        else:
+            await self._open_elsewhere(moved.address)
+            self._moved[space] = moved.address
+        await home._close_left()
+
+    async def _open_elsewhere(self, address: str) -> None:
+        """Open the spaces of another database, once."""
+        assert self._cluster_settings is not None  # noqa: S101 - as in ``follow``
+        async with self._following:
+            if address not in self._elsewhere:
                 other = Spaces(
-                    moved.address,
+                    address,
                     open_max=self._open_max,
                     keys=self._keys,
                     cluster=evolve(self._cluster_settings, read_from=None, is_home=False),
                     **self._opening,
                 )
-                self._elsewhere[moved.address] = await other.__aenter__()
-        self._moved[space] = moved.address
+                self._elsewhere[address] = await other.__aenter__()
 
     def _leave(self, space: str) -> None:
-        """Have a space that was moved away closed when its last caller has left it."""
+        """Have a space that was moved away closed by ``_close_left``."""
         slot = self._slots.pop(space, None)
         if slot is not None:
             self._left.append(slot)
@@ -366,13 +378,13 @@ class Spaces:
         for other in (self.readers, *self._elsewhere.values()):
             if other is not self:
                 await other.close()
+        if self.cluster is not None:  # before spaces are closed, which may write checkpoints
+            await to_thread.run_sync(self.cluster.close)
         for slot in [*self._slots.values(), *self._left]:
             async with slot.lock:
                 await close_slot(slot)
         self._left.clear()
         self._slots.clear()
-        if self.cluster is not None:
-            await to_thread.run_sync(self.cluster.close)
         if store is not self._given:
             await to_thread.run_sync(store.close)
 
@@ -417,15 +429,19 @@ class Spaces:
             async with slot.lock:
                 if not slot.callers:
                     await close_slot(slot)
-        idle = [each for each in self._left if not each.callers]
-        self._left = [each for each in self._left if each.callers]
-        for slot in idle:
-            await close_slot(slot)
+        await self._close_left()
         self._slots = {
             name: slot
             for name, slot in self._slots.items()
             if slot.memory is not None or slot.callers
         }
+
+    async def _close_left(self) -> None:
+        """Close the spaces that were moved away, and that no caller uses any more."""
+        idle = [slot for slot in self._left if not slot.callers]
+        self._left = [slot for slot in self._left if slot.callers]
+        for slot in idle:
+            await close_slot(slot)
 
     def _open_store(self) -> Store:
         if self._store is None:

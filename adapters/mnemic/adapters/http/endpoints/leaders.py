@@ -7,6 +7,7 @@ a client that needs its own writes names the least version in ``Mnemic-Min-Versi
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -52,6 +53,25 @@ KEPT_OPEN: Final = 20
 POLL_S: Final = 0.02
 CONNECT_S: Final = 2.0
 """A leader that takes longer to accept a connection counts as gone."""
+SILENCE_S: Final = 2.0
+"""After so long without an answer it is found out whether the leader is still there."""
+PROBE_S: Final = 4.0
+"""How long it may take to say so: its processor may be busy."""
+KEEPALIVE: Final = tuple(
+    (level, getattr(socket, name), value)
+    for level, name, value in (
+        (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
+        (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 2),
+        (socket.IPPROTO_TCP, "TCP_KEEPINTVL", 1),
+        (socket.IPPROTO_TCP, "TCP_KEEPCNT", 4),
+        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 6000),
+    )
+    if hasattr(socket, name)
+)
+"""Options of connections to other hosts, where the system has them: one whose packets are not
+acknowledged for six seconds is given up, though other connections to that host may work."""
+GONE: Final = frozenset({502, 504})
+"""What a proxy answers in place of a host that it does not reach."""
 
 
 @frozen(kw_only=True)
@@ -73,13 +93,15 @@ class Forwarding:
 
     def __init__(self) -> None:
         self._client: httpx.AsyncClient | None = None
+        self._probing: httpx.AsyncClient | None = None
         self.passed_on = 0
         """Requests that were sent to other hosts."""
 
     async def close(self) -> None:
         """Close them."""
-        if self._client is not None:
-            await self._client.aclose()
+        for client in (self._client, self._probing):
+            if client is not None:
+                await client.aclose()
 
     async def answer(
         self, request: PassedOn, leader: Leader, cluster: ClusterHost
@@ -98,9 +120,7 @@ class Forwarding:
         import httpx
 
         if self._client is None:
-            # A leader that has stopped holds its connections up, and not those to others.
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN)
-            self._client = httpx.AsyncClient(trust_env=False, limits=limits)
+            self._client = _client(kept_open=KEPT_OPEN)
         sent = [
             (name, value)
             for name, value in request.scope["headers"]
@@ -114,15 +134,10 @@ class Forwarding:
             timeout=httpx.Timeout(request.timeout_s, connect=CONNECT_S),
         )
         self.passed_on += 1
-        sending = asyncio.create_task(self._client.send(built, stream=True))
+        sending = asyncio.create_task(_received(self._client, built))
         try:
-            await _answered(sending, request.space, leader, cluster)
-            response = await sending
-            headers = {name: value for name, value in response.headers.items() if name in KEPT}
-            if not headers.get("content-type", "").startswith(STREAM):
-                body = await response.aread()
-                headers.pop("content-length", None)
-                return Answer(status=response.status_code, headers=headers, body=body)
+            await self._answered(sending, request.space, leader, cluster)
+            response, body = await sending
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise elsewhere(request.space, leader) from error
         except httpx.RequestError as error:
@@ -131,6 +146,10 @@ class Forwarding:
             ) from error
         finally:
             sending.cancel()
+        headers = {name: value for name, value in response.headers.items() if name in KEPT}
+        if body is not None:
+            headers.pop("content-length", None)
+            return Answer(status=response.status_code, headers=headers, body=body)
 
         async def pieces() -> AsyncGenerator[bytes]:
             try:
@@ -141,18 +160,74 @@ class Forwarding:
 
         return Pieces(status=response.status_code, headers=headers, pieces=pieces)
 
+    async def _answered(
+        self, sending: asyncio.Task[Any], space: str, leader: Leader, cluster: ClusterHost
+    ) -> None:
+        """Wait for an answer of the leader, for as long as it leads and can be reached.
 
-async def _answered(
-    sending: asyncio.Task[Any], space: str, leader: Leader, cluster: ClusterHost
-) -> None:
-    """Wait for the first part of an answer of the leader, for as long as it leads.
+        An operation may take long. What tells one from a leader that has stopped is the lease, and
+        from a network that drops packets, whether the leader answers another request meanwhile.
 
-    Raises:
-        Overdue: It does not lead any more: it may have stopped.
-    """
-    while not (await asyncio.wait({sending}, timeout=cluster.settings.lease_s))[0]:
-        if not await to_thread.run_sync(cluster.still_leads, space, leader):
-            raise Overdue(f"the host that led {space!r} gave no answer", url=leader.url)
+        Raises:
+            Overdue: It does not lead any more, or cannot be reached: what was asked may be done.
+        """
+        losing = asyncio.create_task(self._lost(leader))
+        try:
+            while True:
+                done, _ = await asyncio.wait(
+                    {sending, losing},
+                    timeout=cluster.settings.lease_s,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if sending in done:
+                    return
+                if losing in done:
+                    raise Overdue(f"the host that leads {space!r} was cut off", url=leader.url)
+                leads = await to_thread.run_sync(cluster.still_leads, space, leader)
+                if not (leads or sending.done()):
+                    raise Overdue(f"the host that led {space!r} gave no answer", url=leader.url)
+        finally:
+            losing.cancel()
+
+    async def _lost(self, leader: Leader) -> None:
+        """Return once a host cannot be reached any more."""
+        while True:
+            await asyncio.sleep(SILENCE_S)
+            if not await self._reaches(leader):
+                return
+
+    async def _reaches(self, leader: Leader) -> bool:
+        """Return whether a host answers over a new connection."""
+        import httpx
+
+        if self._probing is None:
+            self._probing = _client(kept_open=0)
+        limits = httpx.Timeout(PROBE_S, connect=CONNECT_S)
+        try:
+            found = await self._probing.get(f"{leader.url}/healthz", timeout=limits)
+        except httpx.RequestError:
+            return False
+        return found.status_code not in GONE
+
+
+def _client(*, kept_open: int) -> httpx.AsyncClient:
+    """Return a client that keeps so many idle connections."""
+    import httpx
+
+    # A leader that has stopped holds its connections up, and not those to others.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=kept_open)
+    transport = httpx.AsyncHTTPTransport(trust_env=False, limits=limits, socket_options=KEEPALIVE)
+    return httpx.AsyncClient(trust_env=False, transport=transport)
+
+
+async def _received(
+    client: httpx.AsyncClient, built: httpx.Request
+) -> tuple[httpx.Response, bytes | None]:
+    """Return a response and its body; None: it is a stream, which goes on."""
+    response = await client.send(built, stream=True)
+    if response.headers.get("content-type", "").startswith(STREAM):
+        return response, None
+    return response, await response.aread()
 
 
 async def answer(

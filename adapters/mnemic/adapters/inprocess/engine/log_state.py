@@ -515,6 +515,7 @@ class LogState:
             if restored_version >= 0:
                 for _ in erasures.read(self.log.read(-1, restored_version)):
                     pass
+                erasures.look_beyond(self.log, restored_version)  # others may have erased since
                 if lost := erasures.lost():
                     raise payloads_missing(self.log.name, lost)
         except LogCorrupt as error:

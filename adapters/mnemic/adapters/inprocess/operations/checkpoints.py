@@ -51,7 +51,7 @@ class CheckpointOperations(Host):
             if file is not None:
                 return writer.look(file, thorough=False)
         raise StoreBusy(
-            f"words were erased {TRIES} times while a checkpoint was written",
+            f"text was erased {TRIES} times while a checkpoint was written",
             recovery="Try again when no erasure is running.",
         )
 

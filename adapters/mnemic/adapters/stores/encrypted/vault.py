@@ -15,6 +15,7 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from cryptography.exceptions import InvalidTag
 
@@ -74,12 +75,15 @@ class Vault:
         """
         file = path.open("rb")
         try:
-            header = file.read(HEADER_BYTES)
-            reader = _DecryptingReader(file, self._key(header), header)
+            return self.decrypted(file)
         except BaseException:
             file.close()
             raise
-        return io.BufferedReader(reader, CHUNK_BYTES)
+
+    def decrypted(self, file: BinaryIO) -> io.BufferedReader:
+        """Return a decrypting reader of an encrypted file, which closes that; errors as above."""
+        header = file.read(HEADER_BYTES)
+        return io.BufferedReader(_DecryptingReader(file, self._key(header), header), CHUNK_BYTES)
 
     def _key(self, header: bytes) -> Key:
         if len(header) != HEADER_BYTES or not header.startswith(MARK):
@@ -97,12 +101,12 @@ class Vault:
 class _DecryptingReader(io.RawIOBase):
     """Raw reader of the decrypted content of a file."""
 
-    def __init__(self, file: io.BufferedReader, key: Key, header: bytes) -> None:
+    def __init__(self, file: BinaryIO, key: Key, header: bytes) -> None:
         super().__init__()
         self._file = file
         self._cipher = cipher_of([key])
         self._header = header
-        encrypted = os.fstat(file.fileno()).st_size - HEADER_BYTES
+        encrypted = file.seek(0, os.SEEK_END) - HEADER_BYTES
         chunks = -(-encrypted // ENCRYPTED_CHUNK_BYTES)
         self._length = max(0, encrypted - chunks * (NONCE_BYTES + TAG_BYTES))
         self._at = 0

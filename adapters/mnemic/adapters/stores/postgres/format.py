@@ -7,7 +7,7 @@ space. Secrets are kept in ``payloads`` alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import LiteralString
+from typing import Final, LiteralString
 
 import psycopg
 from psycopg.sql import SQL, Identifier
@@ -89,6 +89,8 @@ DROP_VECTOR_TABLES: tuple[LiteralString, ...] = (
 )
 """Statements that remove the copies of vectors that releases up to 0.4 could keep on a server."""
 
+_ONE_AT_A_TIME: Final = "LOCK TABLE {schema}.format IN SHARE ROW EXCLUSIVE MODE"
+"""Two hosts may begin at once, and ``IF NOT EXISTS`` does not order what they do."""
 _HAS_CHECKPOINTS = b"SELECT to_regclass(quote_ident(%b) || '.checkpoints') IS NOT NULL"
 _SURROUNDINGS = b"""SELECT current_setting('server_version_num')::int,
     current_setting('server_encoding'), pg_is_in_recovery(),
@@ -125,7 +127,7 @@ def prepare(
     """
     try:
         with datastore.pinned() as connection, connection.transaction():
-            for statement in statements:
+            for statement in (_ONE_AT_A_TIME, *statements):
                 connection.execute(filled(statement, datastore.schema), prepare=False)
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreFailed(

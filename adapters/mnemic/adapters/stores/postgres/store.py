@@ -138,7 +138,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         if not (self.read_only or self.has_checkpoints()):
             enable(self.recorder.datastore)
         return lambda space: CheckpointObjects(
-            self.recorder.datastore, self.log(space, create=False).number
+            self.recorder.datastore, lambda: self.log(space, create=False).number
         )
 
     def has_checkpoints(self) -> bool:
