@@ -82,6 +82,12 @@ def test_a_wrong_command_line_exits_with_2_and_points_to_help(
     assert failed.error["recovery"].startswith(f"Run `{help_of} --help`.")
 
 
+def test_a_text_without_quotes_is_refused_with_that_remedy(shell: Shell) -> None:
+    failed = shell("learn", "The", "demo", "moved", "--json")
+    assert failed.error["detail"] == "More words than it takes, from 'demo' on."
+    assert failed.error["recovery"].endswith("Put a text of several words in quotes.")
+
+
 @pytest.mark.parametrize(
     "tokens",
     [

@@ -90,6 +90,7 @@ def test_the_keys_of_another_store_do_not_open_it(opened: Open, tmp_path: Path, 
         error = refusal(lambda: opened(path, keys=tmp_path / name))  # noqa: B023
         assert (type(error), error.facts["path"]) == (KeysMissing, str(tmp_path / name))
     assert not (tmp_path / "none.keys").exists()
+    assert error.message.startswith("there is no file of keys at ")
 
 
 def test_an_older_copy_of_the_keys_is_distinguished_from_damage(

@@ -78,5 +78,7 @@ def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line)
+    except json.JSONDecodeError as error:  # whose own text counts lines from this one
+        return InputRefused(f"not JSON: {error.msg} at character {error.pos + 1} of the line")
     except (ValueError, RecursionError) as error:
         return InputRefused(f"not JSON: {error}")
