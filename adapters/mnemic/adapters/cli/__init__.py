@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "warning_line"]
 
 GARBAGE_AFTER = 20_000
 """New objects between two collections of garbage; Python's own 700 cost a tenth of a start."""
+
+
+def warning_line(message: Warning | str, *_: object, **__: object) -> str:
+    """Return a warning as the command line prints its own, without the place in the code."""
+    return f"warning {message}\n"
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
@@ -30,6 +36,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         return 0
     if tokens is None:  # a process of our own: importing makes many objects and no garbage
         gc.set_threshold(GARBAGE_AFTER, 20, 50)
+        warnings.formatwarning = warning_line
     from mnemic.adapters.cli import application
 
     try:
