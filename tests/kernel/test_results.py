@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.results import LearnManyResult, LearnResult, Page, Refusal, ResultList
+from mnemic.kernel.results import (
+    ConnectResult,
+    ConnectsResult,
+    LearnManyResult,
+    LearnResult,
+    Page,
+    Refusal,
+    ResultList,
+)
 from tests.kernel.blocks import block
 
 
@@ -97,4 +105,21 @@ def test_a_summary_names_three_refusals_and_counts_the_rest() -> None:
     result = LearnManyResult(results=(), refused=refused)
     assert result.summary == (
         "Learned: 0 created, 5 refused (#0 no: d0; #1 no: d1; #2 no: d2; and 2 more)."
+    )
+
+
+def test_a_summary_says_what_was_ignored() -> None:
+    connected = ConnectResult(
+        source_id=BlockId("a" * 16),
+        target_id=BlockId("b" * 16),
+        relation="similar",
+        weight=0.85,
+        action="reinforced",
+        warnings=("relation was ignored",),
+    )
+    assert connected.summary == (
+        "Reinforced similar edge: aaaaaaaa…→bbbbbbbb… (weight=0.85). Warning: relation was ignored"
+    )
+    assert ConnectsResult(results=(connected,), reinforced=1).summary == (
+        "Edges: 0 created, 1 reinforced. 1 edge with warnings: see results."
     )

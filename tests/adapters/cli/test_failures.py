@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.adapters.cli import main
+from mnemic.adapters.cli import main, warning_line
 from mnemic.adapters.cli.invocation.failures import Exit, failure
 from mnemic.kernel import errors
 
@@ -80,6 +80,17 @@ def test_a_wrong_command_line_exits_with_2_and_points_to_help(
     failed = shell(*tokens, "--json")
     assert (failed.exit, failed.error["code"]) == (2, "usage")
     assert failed.error["recovery"].startswith(f"Run `{help_of} --help`.")
+
+
+def test_a_warning_of_a_library_has_no_place_in_the_code() -> None:
+    line = warning_line("no graph is made", RuntimeWarning, "graphs.py", 176)
+    assert line == "warning no graph is made\n"
+
+
+def test_a_text_without_quotes_is_refused_with_that_remedy(shell: Shell) -> None:
+    failed = shell("learn", "The", "demo", "moved", "--json")
+    assert failed.error["detail"] == "More words than it takes, from 'demo' on."
+    assert failed.error["recovery"].endswith("Put a text of several words in quotes.")
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,14 @@ def test_a_history_is_a_line_for_each_event(noted: Shell) -> None:
     assert "block-learned" in noted("history", "--of", block[:8]).out
 
 
+def test_what_a_derived_command_finds_is_printed(noted: Shell) -> None:
+    decision = noted("recall", "When is the demo?", "--json").document["decision_id"]
+    printed = noted("decisions").out.splitlines()
+    assert printed[0].startswith(f'{decision} "When is the demo?": ')
+    assert printed[-1] == "1 decision of 1."
+    assert noted("subgraph", first(noted)[:8]).out.startswith(first(noted)[:8])
+
+
 def test_a_composition_is_shown_and_those_composed_with_it(noted: Shell) -> None:
     ids = [block["id"] for block in noted("blocks", "--json").document["items"]]
     member = json.dumps({"block_id": ids[1][:8], "role": "related", "trust": 0.4})

@@ -75,7 +75,7 @@ def test_a_source_of_its_own_is_kept_and_nulls_are_left_out(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"nonsense", "not JSON: Expecting value: line 1 column 1 (char 0)"),
+        (b"nonsense", "not JSON: Expecting value at character 1 of the line"),
         (b"[1, 2]", "expected an object, got list"),
         (b"null", "expected an object, got NoneType"),
         (b'{"tags": []}', "the object has no 'content'"),

@@ -54,6 +54,13 @@ def test_json_lines_hold_every_field(memory: SyncMemory) -> None:
     assert lines == [block.to_dict() for block in memory.blocks()]
 
 
+def test_no_text_ends_a_line_of_json(memory: SyncMemory) -> None:
+    text = "one\u2028two\u2029three\x85four\x0bfive\x1esix"
+    memory.learn(text)
+    lines = [json.loads(line) for line in memory.to_jsonl().splitlines()]
+    assert text in [line["content"] for line in lines]
+
+
 def test_csv_gives_back_the_texts(memory: SyncMemory) -> None:
     rows = list(csv.DictReader(StringIO(memory.to_csv())))
     assert [row["content"] for row in rows] == list(TEXTS.values())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.id_arguments import NAMED
+from mnemic.adapters.inprocess.id_arguments import NAMED, OTHERS
 from mnemic.adapters.inprocess.registry import declarations
 from mnemic.adapters.remote.operations import operations
 from mnemic.adapters.short_ids import IdAmbiguous
@@ -24,14 +24,21 @@ READING: dict[str, Any] = {
     "block": lambda m, ids: m.block(ids["tea"]),
     "compare": lambda m, ids: m.compare(ids["tea"], ids["gate"]),
     "composed_with": lambda m, ids: m.composed_with(ids["tea"]),
+    "decisions": lambda m, ids: m.decisions(of=ids["tea"]),
     "descent": lambda m, ids: m.descent({"block": [ids["tea"], ids["oil"]]}),
     "edges": lambda m, ids: m.edges(ids["gate"]),
+    "facts": lambda m, ids: m.facts(of=ids["gate"]),
     "history": lambda m, ids: m.history(of=ids["gate"]),
     "ledger": lambda m, ids: m.ledger(of=ids["gate"]),
+    "sources": lambda m, ids: m.sources(of=ids["gate"]),
+    "subgraph": lambda m, ids: m.subgraph([ids["tea"], ids["gate"]]),
 }
 OTHERWISE: dict[str, Any] = {
     "connects of values": lambda m, ids: m.connects(
         [Assertion(source=ids["tea"], target=ids["gate"])]
+    ),
+    "learn_many with forget": lambda m, ids: m.learn_many(
+        [{"content": "Tea is served at five."}], forget=[ids["tea"]]
     ),
     "compose of members": lambda m, ids: m.compose([{"block_id": ids["tea"]}, ids["gate"]]),
 }
@@ -90,9 +97,17 @@ def test_a_short_id_is_as_good_as_the_whole_one(request_: str) -> None:
     assert answer_and_log(request_, shorten=True) == answer_and_log(request_, shorten=False)
 
 
-def test_every_argument_that_is_listed_exists() -> None:
+def _known(operation: str) -> frozenset[str]:
+    return NAMED.get(operation, OTHERS)
+
+
+def test_exactly_the_arguments_with_ids_are_listed() -> None:
     parameters = {name: set(operations()[name].parameters) for name in declarations()}
     assert [name for name, named in NAMED.items() if not named <= parameters[name]] == []
+    named = {"of", "block_id", "block_ids", "other_id", "selector", "without"}
+    assert {
+        name: found for name, given in parameters.items() if (found := given & named - _known(name))
+    } == {}
 
 
 def test_a_view_completes_ids_that_it_knows() -> None:

@@ -170,6 +170,7 @@ def test_a_lost_salt_ends_the_copy_at_once(path: Path) -> None:
     into = path.with_name("saved.db")
     (space,) = salvage(path, into).spaces
     assert (space.version, space.payloads) == (-1, 0)
+    assert str(space).startswith("default: nothing kept, lost ")
     assert salvage(path, path.with_name("whole.db"), gaps=True).spaces[0].payloads > 0
 
 

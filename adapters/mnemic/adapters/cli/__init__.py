@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "warning_line"]
+
+
+def warning_line(message: Warning | str, *_: object, **__: object) -> str:
+    """Return a warning as the command line prints its own, without the place in the code."""
+    return f"warning {message}\n"
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
@@ -25,10 +31,11 @@ def main(tokens: Sequence[str] | None = None) -> int:
 
         print(version("mnemic"))  # noqa: T201 - this is what was asked for
         return 0
-    if tokens is None:
+    if tokens is None:  # a process of our own
         from mnemic.adapters.system.collector import collect_rarely
 
         collect_rarely()
+        warnings.formatwarning = warning_line
     from mnemic.adapters.cli import application
 
     try:

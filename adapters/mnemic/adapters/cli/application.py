@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError, UnusedCliTokensError
 
 from mnemic.adapters.cli import completions, derived, listed, overview
 from mnemic.adapters.cli.invocation.context import (
@@ -188,8 +188,9 @@ def launch(
         space: The space of the store to use.
         actor: The name of the actor in the log; cli if not given.
         session: The open session to continue, so that active hours pass; see `mnemic session`.
-        embedder: The model of a new space, which it keeps: bundled if not given, or minilm (an
-            extra), which is slower and recognizes paraphrases better.
+        embedder: The model of a space that has no vectors yet, adopted with the first blocks that
+            are promoted, and kept: bundled if not given, or minilm (an extra), which is slower and
+            recognizes paraphrases better.
         counter: How budgets are counted: estimate (four characters to a token), or exactly, in
             o200k_base or another encoding (an extra). A replay needs the counter of its decision.
         retriever: How near vectors are found: exact, by comparing all; or ann, by graphs that a
@@ -333,8 +334,13 @@ def _reporter(given: Sequence[str]) -> Invocation:
 def _usage_error(error: CycloptsError, run: Invocation) -> int:
     error.verbose = False
     chain = [word for word in error.command_chain or () if word != app.name[0]]
-    hint = " Put text that begins with a hyphen after --." * isinstance(error, UnknownOptionError)
-    return run.fail(misuse(str(error), command=" ".join(chain), hint=hint))
+    detail, hint = str(error), ""
+    if isinstance(error, UnknownOptionError):
+        hint = " Put text that begins with a hyphen after --."
+    elif isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        detail = f"More words than it takes, from {error.unused_tokens[0]!r} on."
+        hint = " Put a text of several words in quotes."
+    return run.fail(misuse(detail, command=" ".join(chain), hint=hint))
 
 
 def _reader_gone() -> int:

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import attrs
 from cyclopts import App, Group, Parameter, Token
 from rich.text import Text
 
@@ -29,6 +30,7 @@ from mnemic.adapters.short_ids import full_id
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess.queries import Queries
     from mnemic.adapters.remote import operations as remote
+    from mnemic.kernel.results.shape import Result
 
 PANELS: Final[Mapping[str, str]] = {
     "Blocks": "Remember",
@@ -250,4 +252,15 @@ def _show(run: Invocation, found: Any) -> None:
     if isinstance(found, tuple):
         run.show_all(found, *(Text(plain(each.summary)) for each in found))
     else:
-        run.show(found)
+        listed = [*_listed(found), found]
+        run.show(found, *(Text(plain(each.summary)) for each in listed))
+
+
+def _listed(found: Result) -> Iterable[Result]:
+    """Yield the results that a result lists, such as the decisions of a page."""
+    from mnemic.kernel.results.shape import Result
+
+    for field in attrs.fields(type(found)):
+        value = getattr(found, field.name)
+        if isinstance(value, tuple):
+            yield from (each for each in value if isinstance(each, Result))

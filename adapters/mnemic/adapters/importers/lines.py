@@ -75,5 +75,7 @@ def _given(line: bytes) -> Any:
             f"not UTF-8: byte {error.start + 1} of the line",
             recovery="Convert the file to UTF-8.",
         )
+    except json.JSONDecodeError as error:  # whose own text counts lines from this one
+        return InputRefused(f"not JSON: {error.msg} at character {error.pos + 1} of the line")
     except (ValueError, RecursionError) as error:
         return InputRefused(f"not JSON: {error}")

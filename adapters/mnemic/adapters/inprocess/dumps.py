@@ -38,6 +38,8 @@ HEADINGS: Final = {
 
 MARKUP: Final = late_pattern(r"^(\s*[0-9]*)([#>+*=`~|_.)-])")
 """What would make a line a heading, a list, a quotation, a table or a rule in Markdown."""
+LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+"""What JSON leaves as it is and many readers, ``str.splitlines`` among them, end a line at."""
 CONDITIONS: Final = ("tag", "category", "author", "thread", "status")
 Asked = dict[str, Any]
 """Arguments of ``blocks``."""
@@ -60,7 +62,7 @@ def markdown(blocks: Iterable[Block]) -> Iterator[str]:
 def jsonl(blocks: Iterable[Block]) -> Iterator[str]:
     """Yield a line for each block: an object with all of its fields."""
     for block in blocks:
-        yield f"{block.to_json()}\n"
+        yield f"{block.to_json().translate(LINE_ENDS)}\n"
 
 
 def csv_lines(blocks: Iterable[Block]) -> Iterator[str]:

@@ -167,7 +167,8 @@ class SpaceSalvaged(Result):
 
     @property
     def summary(self) -> str:
-        answer = f"{self.space}: kept up to version {self.version}"
+        kept = "nothing kept" if self.version < 0 else f"kept up to version {self.version}"
+        answer = f"{self.space}: {kept}"
         if self.lost or self.problem:
             answer += f", lost {plural(self.lost, 'event')} at least ({self.problem})"
         if self.payloads_lost:

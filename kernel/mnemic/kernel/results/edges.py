@@ -76,6 +76,8 @@ class ConnectResult(Result):
             line += f". Displaced to fit the degree cap: {displaced}"
         if self.deferred_note is not None:
             line += ". It waits for room: run curate()"
+        if self.warnings:
+            line += f". Warning: {'; '.join(map(quoting, self.warnings))}"
         return line
 
 
@@ -125,7 +127,9 @@ class ConnectsResult(Result):
         ]
         if self.errors:
             parts.append(f"{len(self.errors)} refused ({reasons(self.errors)})")
-        return f"Edges: {', '.join(parts)}."
+        warned = sum(bool(each.warnings) for each in self.results)
+        more = f" {plural(warned, 'edge')} with warnings: see results." if warned else ""
+        return f"Edges: {', '.join(parts)}.{more}"
 
 
 @frozen(kw_only=True, str=False)

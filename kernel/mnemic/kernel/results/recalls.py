@@ -319,9 +319,9 @@ class ReplayResult(Result):
         if self.outcome == "reproduced":
             return f"Reproduced {where}, digest {self.recorded_digest}."
         if self.outcome == "sealed":
-            return f"Sealed: {where} saw words that are erased since; {self.cause}."
+            return f"Sealed: {where} cannot be computed again; {self.cause}."
         if self.outcome == "lost":
-            return f"Lost: {where} saw words that are missing now; {self.cause}."
+            return f"Lost: {where} cannot be computed again; {self.cause}."
         return f"{plural(len(self.differences), 'difference')} in {where}: {self.cause}."
 
 

@@ -28,6 +28,7 @@ from mnemic.kernel.results import (
     Dropped,
     RecallResult,
     Replacement,
+    plural,
     unit,
 )
 from mnemic.kernel.scoring.probability import NO
@@ -186,7 +187,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         "contradictions": tuple(_contradictions(view, disputes)),
         "waiting": view.waiting_count,
         "propensity": unit(propensity(explored)),
-        "warnings": (),
+        "warnings": _not_searched(view.waiting_count),
         "suggested_connections": (),
     }
     result = RecallResult.deferred(partial(_dropped_field, runners_up, never_scored), known)
@@ -209,6 +210,13 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         return _asked(inquiry, limits), found
 
     return Packed(result=result, record=Lazy(record))
+
+
+def _not_searched(waiting: int) -> tuple[str, ...]:
+    """Return a warning if blocks wait in the inbox: "nothing in memory" would be said too soon."""
+    if not waiting:
+        return ()
+    return (f"not searched: {plural(waiting, 'block')} in the inbox; consolidate promotes them",)
 
 
 def _method_name(recipe: Recipe, counter: TokenCounter) -> str:

@@ -44,6 +44,14 @@ def test_what_is_left_and_refused_is_reported_with_its_place(shell: Shell, tmp_p
     assert "Left: 1 x line, since not JSON (memory.jsonl:2)." in ran.out
 
 
+def test_a_source_of_another_kind_is_not_imported_in_silence(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "memory.jsonl"
+    path.write_text('{"content": "The gate opens at six."}\n')
+    ran = shell("import-from", "server-memory", str(path))
+    assert ran.exit == 1
+    assert "Imported: nothing." in ran.out
+
+
 def test_a_mapping_has_to_be_a_pair(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a\n1\n")
     ran = shell("import-from", "csv", str(tmp_path / "x.csv"), "--map", "content")

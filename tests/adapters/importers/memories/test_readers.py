@@ -299,6 +299,7 @@ def test_pages_of_a_vault_with_links_in_a_ring(tmp_path: Path) -> None:
     (tmp_path / "People").mkdir()
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / ".obsidian" / "x.md").write_text("hidden")
+    (tmp_path / "a folder.md").mkdir()
     (tmp_path / "People" / "Ada.md").write_text(
         "---\ntags: [crew]\ncreated: 2024-02-03\n---\nShe knows [[Ben|him]] and [[Nobody]]. #sailor"
     )

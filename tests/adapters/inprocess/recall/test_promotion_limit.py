@@ -64,6 +64,9 @@ def test_a_recall_promotes_for_a_limited_time(alone: SyncMemory, clock: ManualCl
     # The first chunk is of the size that was assumed, and the last one may end after the limit.
     assert spent_ms <= 6 * LIMIT_MS
     assert answer.waiting == alone.status().inbox > 0
+    assert answer.warnings == (
+        f"not searched: {answer.waiting} blocks in the inbox; consolidate promotes them",
+    )
 
 
 def test_later_recalls_keep_the_limit(alone: SyncMemory, clock: ManualClock) -> None:

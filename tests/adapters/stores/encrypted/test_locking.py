@@ -86,9 +86,11 @@ def test_opening_without_keys_reports_missing_keys(opened: Open, path: Path) -> 
 def test_the_keys_of_another_store_do_not_open_it(opened: Open, tmp_path: Path, path: Path) -> None:
     opened().learn(STORY)
     opened(tmp_path / "other.db", keys=tmp_path / "other.keys").learn("something else")
-    for name in ("other.keys", "none.keys"):
+    said = {"other.keys": "does not have a key", "none.keys": "there is no file of keys"}
+    for name, message in said.items():
         error = refusal(lambda: opened(path, keys=tmp_path / name))  # noqa: B023
         assert (type(error), error.facts["path"]) == (KeysMissing, str(tmp_path / name))
+        assert message in error.message
     assert not (tmp_path / "none.keys").exists()
 
 

@@ -56,7 +56,7 @@ def connect(
             if_exists=if_exists,
             command_id=command_id,
         )
-    run.show(result)
+    run.show(result, Text(plain(evolve(result, warnings=()).summary)))
     if not run.as_json:
         for warning in result.warnings:
             run.warn(warning)

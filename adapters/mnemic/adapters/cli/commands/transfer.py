@@ -230,6 +230,7 @@ def dump(
         at: As the memory was at the end of this day, or at this instant (ISO 8601).
         run: The invocation.
     """
+    from mnemic.adapters.files import atomic_files
     from mnemic.adapters.inprocess import dumps
 
     suffix = "" if into is None else into.suffix.lower()
@@ -248,14 +249,8 @@ def dump(
             for piece in written:
                 run.out.file.write(piece)
             return Exit.OK
-        try:
-            with into.open("x", encoding="utf-8", newline="") as file:
-                file.writelines(written)
-        except OSError as error:
-            raise StoreFailed(
-                f"cannot write {into}: {error.strerror or error}",
-                recovery="Name a file that does not exist, in a folder that can be written to.",
-                path=str(into),
-            ) from error
+        atomic_files.checked_new(into)
+        with atomic_files.named(into), atomic_files.appearing(into) as (file,):
+            file.writelines(piece.encode() for piece in written)
     run.remark(f"Written: {into}")
     return Exit.OK

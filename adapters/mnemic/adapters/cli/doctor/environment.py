@@ -12,12 +12,14 @@ from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.extras import pip_install
 
 GIVES = {
+    "bucket": "checkpoints in a bucket: mnemic serve --checkpoints",
     "crypto": "texts encrypted with keys that are kept apart: mnemic --keys",
     "hnsw": "graphs for a host with many queries over many blocks",
     "http": "mnemic serve: the memory over HTTP",
+    "importers": "long JSON exports, and front matter, for mnemic import-from",
     "mcp": "mnemic mcp: the memory as tools of an agent",
     "minilm": "an embedder that recognizes paraphrases better",
-    "openai": "an analyst that asks a language model",
+    "openai": "embedder, analyst and extractor that ask a model of a server",
     "plots": "backtest --plot",
     "postgres": "stores in PostgreSQL",
     "ray": "experiments on a cluster: --runner ray",

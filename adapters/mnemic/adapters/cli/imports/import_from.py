@@ -44,7 +44,7 @@ def import_from(
     In a new space, events are recorded at the times of the source, so that views of the past reach
     back before mnemic. All events name import-KIND as their actor. The whole source is read before
     anything is written. A second import adds only what is new in the source. What is left out is
-    reported; if the memory refuses something, the exit code is 1.
+    reported; if the memory refuses something, or nothing can be imported, the exit code is 1.
 
     Args:
         kind: The kind of source.
@@ -76,7 +76,8 @@ def import_from(
                 report.version = memory.status().version
     document = {**report.to_dict(), "mapped": source.mapped, "dry_run": bool(dry_run)}
     run.show_document(document, *_drawn(report, source.mapped, dry_run=dry_run))
-    return Exit.REFUSED if report.refused_count else Exit.OK
+    nothing = report.left and not report.done
+    return Exit.REFUSED if report.refused_count or nothing else Exit.OK
 
 
 def export_okf(folder: Path, /, *, run: Run) -> int:
@@ -93,7 +94,8 @@ def export_okf(folder: Path, /, *, run: Run) -> int:
 
     with run.looking() as memory:
         count = write_okf(memory, folder)
-    run.show_document({"folder": str(folder), "pages": count}, Text(f"{count} pages in {folder}."))
+    pages = Text(f"{plural(count, 'page')} in {folder}.")
+    run.show_document({"folder": str(folder), "pages": count}, pages)
     return Exit.OK
 
 

@@ -190,7 +190,9 @@ def check_writes(settings: Settings, scope: Scope) -> None:
     """
     if settings.read_only and scope != "read":
         raise ViewReadOnly(
-            "this server only reads", recovery="Ask a server that was started without --read-only."
+            "this server only reads",
+            recovery="Ask a server that also writes: `mnemic serve` without --read-only, or "
+            "`mnemic explore --write`.",
         )
 
 

@@ -51,6 +51,11 @@ class ImportReport:
     """The first changes that the memory refused: place, code, detail and recovery."""
     version: int = -1
 
+    @property
+    def done(self) -> int:
+        """Return how many changes the memory has, by this import or an earlier one."""
+        return self.learned + self.revised + self.forgotten + self.connected + self.known
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values."""
         return asdict(self)

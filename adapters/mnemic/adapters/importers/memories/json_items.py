@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from mnemic.adapters.extras import pip_install
 from mnemic.adapters.importers.parsed_items import InputRefused, InputUnreadable
 
 LINE_MAX: Final = 64 * 2**20
@@ -17,7 +18,7 @@ def missing(package: str) -> InputRefused:
     """Return the refusal of a source that needs a package of the extra ``importers``."""
     return InputRefused(
         f"this kind of source needs the package {package}",
-        recovery="Install it: pip install 'mnemic[importers]'.",
+        recovery=f"Install it: {pip_install('importers')}.",
     )
 
 
@@ -78,5 +79,7 @@ def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line)
+    except json.JSONDecodeError as error:  # whose own text counts lines from this one
+        return InputRefused(f"not JSON: {error.msg} at character {error.pos + 1} of the line")
     except (ValueError, RecursionError) as error:
         return InputRefused(f"not JSON: {error}")

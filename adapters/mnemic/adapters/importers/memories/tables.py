@@ -57,7 +57,7 @@ class Tables:
             raise InputRefused(
                 f"{self._path} has no {what}",
                 recovery="It is of another kind, or of a version that is not known: see "
-                "docs/how-to/importing.md.",
+                "docs/how-to/importing-memories.md.",
             )
         count = 0
         try:

@@ -120,14 +120,24 @@ class KeyTable(Erasures):
         with self._reading() as c:
             row = c.execute(_NAMED, (name,)).fetchone()
         if row is None:
-            raise KeysMissing(
-                f"{self.path} does not have a key that this space needs",
-                recovery="Give the key file that the space is written with. If it is this one, it "
-                "is an older copy: text that was encrypted since needs the newer file.",
-                path=str(self.path),
-            )
+            raise self._missing()
         known.keys[name] = found = self._key(*row)
         return found
+
+    def _missing(self) -> KeysMissing:
+        path = str(self.path)
+        if not Path(path).exists():
+            return KeysMissing(
+                f"there is no file of keys at {path}, and this space is encrypted",
+                recovery="Give the key file that the space is written with.",
+                path=path,
+            )
+        return KeysMissing(
+            f"{path} does not have a key that this space needs",
+            recovery="Give the key file that the space is written with. If it is this one, it "
+            "is an older copy: text that was encrypted since needs the newer file.",
+            path=path,
+        )
 
     def refresh(self, space: int | None) -> None:
         """Drop the cache if keys were destroyed since; load all keys of *space*."""

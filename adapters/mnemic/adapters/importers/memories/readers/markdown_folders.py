@@ -52,6 +52,7 @@ def _pages(folder: Path, *, skip: frozenset[str], is_okf: bool) -> Iterator[Foun
         file.relative_to(folder).as_posix(): file
         for file in sorted(folder.rglob("*.md"))
         if not any(part.startswith(".") for part in file.relative_to(folder).parts)
+        and not file.is_dir()
     }
     if not folder.is_dir() or not files:
         raise InputRefused(f"{folder} is no folder with .md files", recovery="Name the folder.")
