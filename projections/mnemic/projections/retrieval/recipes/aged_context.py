@@ -49,6 +49,7 @@ benchmarks/abstention.py.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import filterfalse
 from typing import ClassVar, Final
 
@@ -245,6 +246,10 @@ class AgedAsked(Asked):
 
     def _best_passage(self, number: int) -> tuple[int, int]:
         """Return the place of the passage that gives ``lexical``, from 0, and their number."""
+        found: tuple[int, int] = self._once(("passage", number), partial(self._best_of, number))
+        return found
+
+    def _best_of(self, number: int) -> tuple[int, int]:
         first, text = self.searched.first, self.view.life.get("text", number)
         if first is None or first[text + 1] == first[text] + 1:
             return 0, 1
