@@ -148,10 +148,12 @@ class ActiveColumns:
     @property
     def living_authors(self) -> frozenset[int]:
         """The authors of the texts."""
-        found: frozenset[int] = self._kept(
-            "living_authors", lambda: frozenset(np.unique(self.authors).tolist())
-        )
+        found: frozenset[int] = self._kept("living_authors", self._living_authors)
         return found
+
+    def _living_authors(self) -> frozenset[int]:
+        texts = np.bincount(self.authors + 1)  # by author, ``NOBODY`` first
+        return frozenset((texts.nonzero()[0] - 1).tolist())
 
     @property
     def neighbours(self) -> tuple[Ints, Ints]:
