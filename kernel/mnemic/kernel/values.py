@@ -29,6 +29,8 @@ class Value:
                 setattr(cls, name, Value.__dict__[name])
 
     def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
         if other.__class__ is not self.__class__:
             return NotImplemented
         get = _compared(self.__class__)

@@ -108,7 +108,7 @@ def test_a_short_text_is_understood_by_what_is_around_it(row: Row) -> None:
     cosines = [nano(each) for each in row.given["cosines"]]
     length = row.given["length"]
     assert row.tells("nearby", aged_relevance.nearby(cosines, length))
-    found = aged_context.damped_context(np.array([cosines], dtype=np.int64).T, np.array([length]))
+    found = aged_context.damped_context(np.array([sum(cosines)]), np.array([length]))
     assert row.tells("nearby", int(found[0]))
 
 

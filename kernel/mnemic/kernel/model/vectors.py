@@ -47,7 +47,12 @@ def quantise(values: Sequence[float] | NDArray[Any], *, dimension: int) -> Vecto
         VectorRefused: Wrong size, not numbers, or not finite.
     """
     floats = _checked(values, dimension)
-    largest = float(np.abs(floats).max())
+    largest = float(np.maximum.reduce(np.abs(floats)))  # nan, if one is
+    if not math.isfinite(largest):
+        first = int((~np.isfinite(floats)).argmax())
+        raise VectorRefused(
+            f"component {first} is {floats[first]}", dimension=dimension, component=first
+        )
     if largest == 0.0:
         return _frozen(np.zeros(dimension, dtype=np.int16))
     # Scaling by a power of two is exact and keeps squares of huge or tiny components in range.
@@ -162,14 +167,7 @@ def _checked(values: Sequence[float] | NDArray[Any], dimension: int) -> NDArray[
             dimension=dimension,
             shape=given.shape,
         )
-    floats = given.astype(np.float64)
-    unfit = np.flatnonzero(~np.isfinite(floats))
-    if unfit.size:
-        first = int(unfit[0])
-        raise VectorRefused(
-            f"component {first} is {floats[first]}", dimension=dimension, component=first
-        )
-    return floats
+    return given.astype(np.float64)
 
 
 def _frozen(vector: Vector) -> Vector:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_DAY,
+    NANO,
     decay_nano_each,
     ln_each,
     nano,
@@ -64,7 +65,7 @@ def usefulness(alpha: Ints, beta: Ints) -> Ints:
 def frequency(retrievals: Ints, policy: Policy) -> Ints:
     """Return min(retrievals / cap, 1)."""
     cap = max(1, policy.frequency_cap)
-    return share_each(np.minimum(retrievals, cap), np.full_like(retrievals, cap))
+    return (np.minimum(retrievals, cap) * NANO + cap // 2) // cap
 
 
 def reinforcement(counts: Ints) -> Ints:

@@ -100,7 +100,7 @@ class Extractions:
 
     def count(self, version: int) -> int:
         """Return how many extractions there are up to *version*."""
-        return int(np.searchsorted(self._version.values, version, side="right"))
+        return int(self._version.values.searchsorted(version, side="right"))
 
     def are_facts(self, blocks: NDArray[np.int64], version: int) -> NDArray[np.bool_]:
         """Return which of *blocks* an extraction up to *version* found as facts."""

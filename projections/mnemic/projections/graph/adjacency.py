@@ -113,11 +113,12 @@ class Incidence:
         owners = known.repeat(sizes)
         if since:
             # Copies, since the writer may extend a list between two looks at it.
-            found = [tuple(since.get(block, ())) for block in blocks.tolist()]
-            late = np.fromiter(chain.from_iterable(found), dtype=np.int64)
-            pairs = np.concatenate((pairs, late))
-            counts = np.fromiter(map(len, found), dtype=np.int64)
-            owners = np.concatenate((owners, np.repeat(np.arange(len(blocks)), counts)))
+            late = {
+                at: [*since[block]] for at, block in enumerate(blocks.tolist()) if block in since
+            }
+            counts = np.fromiter(map(len, late.values()), dtype=np.int64)
+            pairs = np.concatenate((pairs, np.fromiter(chain(*late.values()), dtype=np.int64)))
+            owners = np.concatenate((owners, np.fromiter(late, dtype=np.int64).repeat(counts)))
         return pairs, owners
 
     def first(self, block: int) -> Rows:

@@ -42,7 +42,6 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import NANO, Integers, ln, share
-from mnemic.projections.lexical import analysis
 from mnemic.projections.lexical.languages import words
 from mnemic.projections.lexical.languages.stop_words import ENGLISH
 from mnemic.projections.lexical.languages.words import Variants
@@ -422,7 +421,7 @@ class Lexicon:
 
     def wording(self, query: str) -> list[str]:
         """Return the terms of *query* without tag in order, repetitions kept."""
-        return analysis.terms(query)
+        return words.plain_terms(query)
 
     def terms(self, query: str) -> list[str]:
         """Return the terms of *query* without tag, each once, in order."""
@@ -456,9 +455,10 @@ class Lexicon:
             raise ValueError("the order of terms is not kept")
         self.settle()
         pairs = [*dict.fromkeys(pairwise(wording))]
+        documents = {term: self._of(term).rows[0] for term in wording}
         held, holding = [], []
         for pair in pairs:
-            rarer, other = self._of(pair[0]).rows[0], self._of(pair[1]).rows[0]
+            rarer, other = documents[pair[0]], documents[pair[1]]
             if len(other) < len(rarer):
                 rarer, other = other, rarer
             # The texts of a few are compared as fast as they are looked up.
@@ -610,5 +610,6 @@ def on_grid(number: float) -> int:
     return round(ln(number) * GRID)
 
 
+@lru_cache(maxsize=1 << 12)
 def _inverse_frequency(live: int, frequency: int) -> float:
     return ln(1.0 + (live - frequency + 0.5) / (frequency + 0.5))

@@ -73,7 +73,7 @@ class TermCounts:
         """
         if not self.documents:
             return self
-        links, parts = _reach(links, shares)
+        links, worth = _reach(links, shares)
         count, terms = len(self.lengths) + 1, len(self.documents)
         holding, own = np.concatenate(self.documents), np.concatenate(self.counts)
         # One row of slots per term; NONE writes to the slot before the first document.
@@ -85,7 +85,7 @@ class TermCounts:
         near = np.concatenate(given, axis=1, dtype=np.int64)
         # A link may lead to a document that was added since these were counted.
         near[near >= len(self.lengths)] = NONE
-        amount = own[:, None] * np.concatenate(((WHOLE,), parts)).astype(np.float64)
+        amount = own[:, None] * worth.astype(np.float64)
         near += rows[:, None]
         reached, total = summed(near.ravel(), amount.ravel(), terms * count, void=count)
         ends = reached.searchsorted(starts + (count - 1))
@@ -137,9 +137,8 @@ class TermCounts:
 
         It looks up each of them and its neighbours, so it is meant for few.
         """
-        links, parts = _reach(links, shares)
+        links, worth = _reach(links, shares)
         near = np.concatenate((documents[:, None], links.take(documents, axis=0)), axis=1)
-        worth = np.concatenate(((WHOLE,), parts))
         found, counts = [], []
         for holding, own in zip(self.documents, self.counts, strict=True):
             at = places(holding, near.ravel()).reshape(near.shape)
@@ -282,9 +281,12 @@ def summed(
 
 
 def _reach(links: NDArray[np.int32], shares: Sequence[int]) -> tuple[NDArray[np.int32], Integers]:
-    """Return the links as far as words spread along them, and the weight of a word along each."""
+    """Return the links as far as words spread along them, and the weights of a word.
+
+    The first weight is that of the text's own, the others those along each link.
+    """
     steps = links.shape[1] // 2
     if len(shares) < steps:
         reach = range(len(shares))
         links = links[:, [*reach, *(steps + step for step in reach)]]
-    return links, np.array((*shares, *shares), dtype=np.int64)
+    return links, np.array((WHOLE, *shares, *shares), dtype=np.int64)

@@ -145,11 +145,11 @@ def _found(ranking: Ranking, depth: int) -> dict[int, int]:
     Zones are limited to their share, as in an answer.
     """
     room = Budget(ranking, places=depth, tokens=0, cost=lambda _: 0)
-    found: list[int] = []
-    for place in ranking.order():
-        if ranking.table[0, place] >= RELEVANCE_MIN and room.obstacle(place) is None:
-            room.take(place)
-            found.append(place)
+    found = [
+        place
+        for place in ranking.order()
+        if ranking.table[0, place] >= RELEVANCE_MIN and room.admit(place) is None
+    ]
     return {int(ranking.numbers[place]): int(ranking.table[0, place]) for place in sorted(found)}
 
 

@@ -88,7 +88,7 @@ def doubtful(ranking: Ranking, *, floor: int, min_probability: int | None) -> Bo
     if not left_out.any():
         return None
     if ranking.via:
-        places = {number: place for place, number in enumerate(ranking.numbers.tolist())}
+        places = dict(zip(ranking.numbers.tolist(), range(len(ranking)), strict=True))
         for number, seed in ranking.via.items():
             if number in places and seed in places:
                 left_out[places[number]] &= left_out[places[seed]]

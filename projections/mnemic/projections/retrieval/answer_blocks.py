@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from attrs import fields, frozen
 
@@ -14,7 +14,7 @@ from mnemic.kernel.numeric.arithmetic import NANO, product
 from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.results import Contribution, ScoredBlock
 from mnemic.kernel.values import Value
-from mnemic.projections.retrieval.lines import Shown, shown
+from mnemic.projections.retrieval.lines import BestPassage, Shown, shown
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import validity
@@ -42,8 +42,7 @@ class Weighing(Value):
     """How their lines are counted."""
 
 
-@frozen(kw_only=True)
-class _Placed(Value):
+class _Placed(NamedTuple):
     """A block of an answer, with all that its fields are computed from."""
 
     id: BlockId
@@ -60,30 +59,31 @@ class _Placed(Value):
 def answer_blocks(
     view: View,
     weighing: Weighing,
-    chosen: Iterable[tuple[AnswerRow, str, tuple[int, int] | None]],
+    chosen: Iterable[tuple[AnswerRow, str]],
+    best: BestPassage,
 ) -> tuple[ScoredBlock, ...]:
     """Return the blocks of an answer.
 
     Args:
         view: The view that was asked. The blocks hold nothing of it, since it may move on.
         weighing: How they were scored.
-        chosen: The blocks, best first, the line of each, and its best passage, from 0, of how many.
+        chosen: The blocks, best first, and the line of each.
+        best: The best passage of each block.
     """
-    ids = view.state.catalogue.ids
-    placed = [
-        _Placed(
-            id=ids[row.block],
+    ids, found = view.state.catalogue.ids, []
+    for row, line in chosen:
+        known, block = shown(view, row.block), ids[row.block]
+        passage = best(row.block) if known.passages > 1 else None
+        placed = _Placed(
+            id=block,
             row=row,
-            shown=shown(view, row.block),
+            shown=known,
             line=line,
-            passage=best[0] + 1 if best and best[1] > 1 else None,
+            passage=passage[0] + 1 if passage else None,
             via=ids[row.via] if row.via >= 0 else None,
         )
-        for row, line, best in chosen
-    ]
-    return tuple(
-        [ScoredBlock.deferred(partial(_fields, weighing, each), {"id": each.id}) for each in placed]
-    )
+        found.append(ScoredBlock.deferred(partial(_fields, weighing, placed), {"id": block}))
+    return tuple(found)
 
 
 def _fields(weighing: Weighing, placed: _Placed, name: str) -> dict[str, Any]:

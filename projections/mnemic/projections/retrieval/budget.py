@@ -61,24 +61,32 @@ class Budget:
 
         ``top_k``, ``token_budget`` or ``zone_full``.
         """
+        return self._limit(place, self._cost_of(place))
+
+    def admit(self, place: int) -> str | None:
+        """Admit the block at *place*, unless it has an ``obstacle``, which is returned."""
+        cost = self._cost_of(place)
+        reason = self._limit(place, cost)
+        if reason is None:
+            self.places -= 1
+            self._tokens -= cost
+            for share in self._bounds(place) if self._shares else ():
+                share.places = max(0, share.places - 1)
+                share.tokens -= cost
+        return reason
+
+    def _cost_of(self, place: int) -> int:
+        return self._cost(int(self._ranking.numbers[place]))
+
+    def _limit(self, place: int, cost: int) -> str | None:
         if not self.places:
             return "top_k"
-        cost = self._cost(int(self._ranking.numbers[place]))
         if cost > self._tokens:
             return "token_budget"
         for share in self._bounds(place) if self._shares else ():
             if not share.places or cost > share.tokens:
                 return "zone_full"
         return None
-
-    def take(self, place: int) -> None:
-        """Admit the block at *place*."""
-        cost = self._cost(int(self._ranking.numbers[place]))
-        self.places -= 1
-        self._tokens -= cost
-        for share in self._bounds(place) if self._shares else ():
-            share.places = max(0, share.places - 1)
-            share.tokens -= cost
 
     def _bounds(self, place: int) -> list[_Share]:
         """Return the shares that a block counts towards."""

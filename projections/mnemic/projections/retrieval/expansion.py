@@ -48,7 +48,7 @@ def expand(view: View, seeds: Bools, pool: Bools) -> tuple[Ints, dict[int, int]]
     found = (strongest > 0).nonzero()[0]
     if len(found) > count:
         found = found[best_of(strongest[found], columns.numbers[found], ids, k=count)]
-        kept = np.zeros_like(strongest)
+        kept = np.zeros(columns.count, dtype=np.int64)
         kept[found] = strongest[found]
         strongest = kept
     leads = (strongest[reached] == weight + 1).nonzero()[0]

@@ -128,10 +128,10 @@ def _line(view: View, best: BestPassage | None, contested: Collection[int], numb
 
 def _passage(view: View, number: int, known: Shown, best: BestPassage | None) -> int:
     """Return which passage of a text is cited, from 1; 0: all of it."""
-    if best is None or not known.passages:
+    if best is None or known.passages <= view.policy.passages_whole:
         return 0
-    place, count = best(number) or (0, known.passages)
-    return place + 1 if count > view.policy.passages_whole else 0
+    place, _ = best(number) or (0, known.passages)
+    return place + 1
 
 
 def _cited(view: View, number: int, known: Shown, *, passage: int, against: Sequence[int]) -> Cited:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any
 
@@ -98,6 +98,10 @@ class Limits(Value):
         """Most tokens of the rendered text."""
         return self.frame_budget if self.token_budget is None else self.token_budget
 
+    def headed(self, heading: str) -> Limits:
+        """Return these limits with another heading."""
+        return self if heading == self.heading else evolve(self, heading=heading)
+
     def most(self, policy: Policy, guaranteed: int) -> int:
         """Return how many blocks may be included, given the number of guaranteed ones."""
         if self.top_k is not None:
@@ -131,10 +135,9 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
 
     Guaranteed blocks go first, then the others by score, each if it still fits the budget.
     """
-    best = cache(ranking.passage)
-    shown_line, line = lines(view, inquiry.recipe, best)
+    shown_line, line = lines(view, inquiry.recipe, ranking.passage)
     judgment = judged(view.policy, inquiry.recipe, ranking)
-    limits = evolve(limits, heading=judgment.heading)
+    limits = limits.headed(judgment.heading)
     explored, by_chance = _settled(view, ranking, limits, line)
     places, runners_up = _choose(view, ranking, limits, line)
     chosen = ranking.answer_rows(places)
@@ -163,7 +166,8 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
             instant_us=view.point.instant_us,
             counter=limits.counter,
         ),
-        [(row, line, best(row.block)) for row, line in zip(chosen, shown_lines, strict=True)],
+        zip(chosen, shown_lines, strict=True),
+        ranking.passage,
     )
     never_scored = tuple(_never_scored(view, inquiry, replaced))
     digest = digest_of(view, chosen)
@@ -253,7 +257,7 @@ def select(
     """
     line = line or lines(view, inquiry.recipe, ranking.passage)[1]
     judgment = judged(view.policy, inquiry.recipe, ranking)
-    limits = evolve(limits, heading=judgment.heading)
+    limits = limits.headed(judgment.heading)
     places, _ = _choose(view, ranking, limits, line)
     return _answer(view, ranking, places, ranking.answer_rows(places)), judgment
 
@@ -270,7 +274,8 @@ def _answer(view: View, ranking: Ranking, places: list[int], rows: tuple[AnswerR
 
 def digest_of(view: View, rows: Sequence[AnswerRow]) -> str:
     """Return the digest of the ordered rows of an answer with their scores, 16 hex characters."""
-    return digest([(view.id(row.block), row.score) for row in rows])
+    ids = view.state.catalogue.ids
+    return digest([(ids[row.block], row.score) for row in rows])
 
 
 def decided(result: RecallResult, decision: DecisionId) -> RecallResult:
@@ -309,10 +314,7 @@ def _in_turn(
         elif not room.places:
             yield place, "top_k"
         else:
-            reason = room.obstacle(place)
-            if reason is None:
-                room.take(place)
-            yield place, reason
+            yield place, room.admit(place)
 
 
 def _doubts(ranking: Ranking, limits: Limits) -> frozenset[int]:
@@ -326,7 +328,7 @@ def _budget(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> Bud
         ranking,
         places=limits.most(policy, len(ranking.guaranteed)),
         tokens=limits.budget - limits.counter.count(limits.heading + "\n"),
-        cost=cache(lambda number: limits.counter.count(line(number) + "\n")),
+        cost=lambda number: limits.counter.count(line(number) + "\n"),
     )
 
 
@@ -348,7 +350,7 @@ def contenders(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> 
     *before, last = chosen
     room = _budget(policy, ranking, limits, line)
     for place in before:
-        room.take(place)
+        room.admit(place)
     order = ranking.order()
     behind = order.index(last) + 1
     doubts = _doubts(ranking, limits)

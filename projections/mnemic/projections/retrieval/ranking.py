@@ -117,7 +117,7 @@ class Ranking:
     def evidence(self, recipe: Recipe, places: Ints | slice = slice(None)) -> Ints:
         """Return the parts that make a probability, shape (parts, places), nano-units."""
         at = [len(SIGNALS) + recipe.parts.index(name) for name in EVIDENCE]
-        return self.table[at][:, places]
+        return self.table[:, places][at]
 
     def runners_up(self, places: Sequence[int]) -> tuple[RunnerUp, ...]:
         """Return the blocks at *places*, from 0, in the short form used for dropped blocks."""

@@ -213,7 +213,7 @@ def exploration_pool(
     asked = inquiry(view, request, vector, method.recipe)
     ranking = rank(view, asked)
     heading = judged(view.policy, asked.recipe, ranking).heading
-    room = evolve(limits(request, asked.frame, method), heading=heading)
+    room = limits(request, asked.frame, method).headed(heading)
     _, line = lines(view, asked.recipe, ranking.passage)
     pool: list[int] = ranking.numbers[contenders(view.policy, ranking, room, line)].tolist()
     return pool

@@ -292,7 +292,7 @@ class VectorIndex:
         known = self._known
         found = next((each for named, each in known if named == key), None)
         if found is None:
-            found = self.products([query], rows)[0]
+            found = self.products_within(query, 0, rows)
         elif len(found) < rows:
             found = np.concatenate((found, self.products_within(query, len(found), rows)))
         found.flags.writeable = False
@@ -449,7 +449,7 @@ class VectorIndex:
     @staticmethod
     def _check_rows(rows: Integers, extent: int) -> None:
         # Negative rows would silently count from the end, and gathering clips.
-        if len(rows) and (rows.min() < 0 or rows.max() >= extent):
+        if len(rows) and (np.minimum.reduce(rows) < 0 or np.maximum.reduce(rows) >= extent):
             raise IndexError(f"rows {rows.min()} to {rows.max()} of an index with {extent}")
 
 

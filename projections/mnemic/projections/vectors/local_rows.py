@@ -33,9 +33,12 @@ from mnemic.projections.vectors.products import (
 Stored: TypeAlias = NDArray[np.int16]
 
 _NOTHING: Final[Stored] = np.empty((0, 0), dtype=np.int16)
-FEWER_CHUNKS: Final = 4
-"""How much larger chunks are for a single query: it multiplies each chunk once, so what counts is
-how many there are, not whether a core's own cache holds them."""
+WIDER_CHUNKS: Final = 4
+"""How much larger chunks are for a single query of many rows: it multiplies each chunk once, so
+what counts is how many there are, not whether a core's own cache holds them. Of few rows it is the
+other way round: between two recalls the cache has lost the buffer."""
+MANY_CHUNKS: Final = 8
+"""How many chunks there have to be for each of them to grow."""
 ROWS_FIRST: Final = 64
 """Capacity of a new index."""
 
@@ -98,7 +101,8 @@ class LocalRows:
         found = np.empty((len(queries), end - first), dtype=np.float32)
         components = queries.shape[1]
         if len(queries) == 1:
-            components //= FEWER_CHUNKS
+            chunks = (end - first) // self._width(components)
+            components //= max(1, min(WIDER_CHUNKS, chunks // MANY_CHUNKS))
         for part, block in self._blocks(first, end, components):
             product_alone(queries, block, found[:, part])
         return found

@@ -60,14 +60,6 @@ class ActiveColumns:
             found = self._of_set[key] = make()
         return found
 
-    def _versioned(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what belongs to the version of the view."""
-        key = (self.present, *key)
-        found = self._of_version.get(key)
-        if found is None:
-            found = self._of_version[key] = make()
-        return found
-
     # --- places -------------------------------------------------------------------------------
 
     def places(self, numbers: Ints) -> At:
@@ -156,10 +148,12 @@ class ActiveColumns:
     @property
     def living_authors(self) -> frozenset[int]:
         """The authors of the texts."""
-        found: frozenset[int] = self._kept(
-            "living_authors", lambda: frozenset(np.unique(self.authors).tolist())
-        )
+        found: frozenset[int] = self._kept("living_authors", self._living_authors)
         return found
+
+    def _living_authors(self) -> frozenset[int]:
+        texts = np.bincount(self.authors + 1)  # by author, ``NOBODY`` first
+        return frozenset((texts.nonzero()[0] - 1).tolist())
 
     @property
     def neighbours(self) -> tuple[Ints, Ints]:
@@ -210,30 +204,34 @@ class ActiveColumns:
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what *make* computes of the facts of this version, computed once."""
-        return self._versioned((key,), make)
+        found = self._of_version.get((self.present, key))
+        if found is None:
+            found = self._of_version[self.present, key] = make()
+        return found
 
     # --- what the version decides -------------------------------------------------------------
 
     def life(self, name: str) -> Ints:
         """A column of the life table."""
-        return self._column("life", name)
+        return self._followed("life", name)
 
     def strength(self, name: str) -> Ints:
         """A column of the strength table."""
-        return self._column("strength", name)
+        return self._followed("strength", name)
 
-    def _column(self, table: str, name: str) -> Ints:
-        return self._followed(table, name, partial(getattr(self.view, table).column, name))
-
-    def _followed(self, table: str, key: Any, make: Callable[[Ints], Ints]) -> Ints:
-        """Return a column that follows from the rows of a table, and that *make* computes.
+    def _followed(self, table: str, key: Any, make: Callable[[Ints], Ints] | None = None) -> Ints:
+        """Return a column that follows from the rows of a table.
 
         Args:
             table: The name of the table.
             key: What it is called in the cache.
-            make: From numbers of blocks to their values, each by its row alone.
+            make: From numbers of blocks to their values, each by its row alone; None: they are in
+                the column of the table that is called *key*.
         """
-        found: Ints = self._versioned((table, key), lambda: self._moved(table, key, make))
+        found: Ints | None = self._of_version.get((self.present, table, key))
+        if found is None:
+            make = make or partial(getattr(self.view, table).column, key)
+            found = self._of_version[self.present, table, key] = self._moved(table, key, make)
         return found
 
     def _moved(self, table: str, key: Any, make: Callable[[Ints], Ints]) -> Ints:

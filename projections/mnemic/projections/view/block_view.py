@@ -33,6 +33,7 @@ from mnemic.projections.state.table_views import TableView
 from mnemic.projections.storage.columns import Rows
 from mnemic.projections.storage.sorted_arrays import among
 from mnemic.projections.storage.versioned_maps import VersionedMap
+from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
 from mnemic.projections.view.point import Point, Products
 
@@ -97,6 +98,12 @@ class BlockView:
     def edge_rows(self) -> TableView:
         """Edges by pair."""
         return self._snapshot.edge_rows
+
+    @late_property
+    def index(self) -> VectorIndex:
+        """The vectors of the embedder in force; empty before the first promotion."""
+        found = None if self.embedder is None else self.state.indexes.get(self.embedder)
+        return VectorIndex() if found is None else found
 
     def _copied(self) -> Self:
         """Return another view of the same, a tenth of the work of ``copy.copy``."""

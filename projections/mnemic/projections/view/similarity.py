@@ -26,19 +26,13 @@ from mnemic.projections.view.point import Products
 Ints = NDArray[np.int64]
 
 
-def index_in_force(at: BlockView) -> VectorIndex:
-    """Return the vectors of the embedder in force; empty before the first promotion."""
-    found = None if at.embedder is None else at.state.indexes.get(at.embedder)
-    return VectorIndex() if found is None else found
-
-
 def meeting(at: BlockView, vectors: Sequence[Vector]) -> Callable[[], NeighbourCache]:
     """Return a search for all neighbours of *vectors*, to be run outside of any lock.
 
     A promotion queries the near-duplicates of each vector and then its candidates for edges;
     this way every vector is read once. The search reads only immutable data.
     """
-    index, policy = index_in_force(at), at.policy
+    index, policy = at.index, at.policy
     rows = at.vectors_of(at.with_status(ACTIVE))
     lowest = policy.cosine_guard, policy.near_duplicate_noted, policy.contradiction_cosine
     floor = nano(min(lowest))
@@ -47,14 +41,14 @@ def meeting(at: BlockView, vectors: Sequence[Vector]) -> Callable[[], NeighbourC
 
 def _neighbourhood(at: BlockView) -> VectorIndex | NeighbourCache:
     """Return the index, or the precomputed pairs if they apply to it."""
-    index, met = index_in_force(at), at.met
+    index, met = at.index, at.met
     # The index was replaced by an erasure, or a change of embedders.
     return met if met is not None and met.index is index else index
 
 
 def cosines(at: BlockView, vector: Vector, rows: Ints) -> Ints:
     """Return the cosine of *vector* with those in some rows."""
-    return index_in_force(at).cosines(vector, rows, products=_products_of(at, vector))
+    return at.index.cosines(vector, rows, products=_products_of(at, vector))
 
 
 def rough_cosines(at: BlockView, vector: Vector, rows: Ints) -> NDArray[np.float32]:
@@ -63,7 +57,7 @@ def rough_cosines(at: BlockView, vector: Vector, rows: Ints) -> NDArray[np.float
     Returns:
         At most ``index.ROUGH`` away; above 0 exactly where the cosine is. The caller owns it.
     """
-    return index_in_force(at).rough_cosines(vector, rows, products=_products_of(at, vector))
+    return at.index.rough_cosines(vector, rows, products=_products_of(at, vector))
 
 
 def products_with(at: BlockView, vector: Vector) -> Products | None:
@@ -72,7 +66,7 @@ def products_with(at: BlockView, vector: Vector) -> Products | None:
     A recall then reads the vectors once, for rough and exact cosines alike. None also where
     products are there already.
     """
-    index = index_in_force(at)
+    index = at.index
     few = 2 * len(at.present.numbers) < index.rows
     if at.products is not None or few or not index.rows:
         return None
@@ -97,7 +91,7 @@ def typicality(
         embedder: Whose vectors they are; None: of the one in force.
     """
     if embedder is None:
-        index = index_in_force(at)
+        index = at.index
         numbers, rows = at.present.numbers, at.present.vectors
     else:
         index = at.state.indexes.get(embedder, VectorIndex())

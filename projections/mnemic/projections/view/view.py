@@ -30,7 +30,6 @@ from mnemic.projections.graph.staging import Staged
 from mnemic.projections.ledger.ledger import Composed, Labelled
 from mnemic.projections.state.snapshots import VersionSnapshot
 from mnemic.projections.state.state import State
-from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
 from mnemic.projections.view import connections, edges, extracted, filtering, similarity
 from mnemic.projections.view.active_columns import ActiveColumns
@@ -259,11 +258,6 @@ class View(BlockView):
 
     # --- vectors ------------------------------------------------------------------------------
 
-    @property
-    def index(self) -> VectorIndex:
-        """The vectors of the embedder in force; empty before the first promotion."""
-        return similarity.index_in_force(self)
-
     def meeting(self, vectors: Sequence[Vector]) -> Callable[[], NeighbourCache]:
         """Return a search for all neighbours of *vectors*, to be run outside of any lock.
 
@@ -372,9 +366,10 @@ class View(BlockView):
         return self if products is None else self.multiplied(products)
 
     def multiplied(self, products: Products) -> View:
-        """Return this view with precomputed products."""
+        """Return this view with precomputed products, which change no column."""
+        columns = self.columns
         other = self._copied()
-        other.products = products
+        other.products, other._columns = products, columns  # noqa: SLF001 - one of our own
         return other
 
     def after(self, meeting: NeighbourCache) -> View:

@@ -107,8 +107,9 @@ def _found(
     replacements: int,
 ) -> _Found:
     """Return the answer to *request* that a view gives."""
-    if vector is not None and space.graphs is not None:
-        request = evolve(request, near=space.graphs.near())
+    near = None if vector is None or space.graphs is None else space.graphs.near()
+    if near is not None:
+        request = evolve(request, near=near)
     request = explored(view, request, vector, models, random_bytes=space.caller.entropy.token)
     packed = answer(view, request, vector, models)
     return _Found(request=request, view=view, packed=packed, replacements=replacements)

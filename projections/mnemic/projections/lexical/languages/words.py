@@ -189,6 +189,11 @@ def asked(question: str, languages: Collection[str]) -> list[Variants]:
     return [*found.values()]
 
 
+def plain_terms(question: str) -> list[str]:
+    """Return the terms of ``english-1`` in *question* in order, repetitions kept."""
+    return analysis.stemmed(_read(question)[0])
+
+
 def content(question: str) -> str:
     """Return the words of *question* that are no function words of its language, in order.
 

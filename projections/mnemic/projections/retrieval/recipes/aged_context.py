@@ -49,6 +49,7 @@ benchmarks/abstention.py.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import filterfalse
 from typing import ClassVar, Final
 
@@ -217,14 +218,14 @@ class AgedAsked(Asked):
         before, after = (side[at] for side in self.columns.neighbours)
         if isinstance(at, slice) or "cosines" in self.computed:
             every = self.every_cosine
-            cosines = np.array([every[before], every[after]])
+            both = every.take(before) + every.take(after)
         else:
             near = np.concatenate((before, after))
             there = (near >= 0).nonzero()[0]
             cosines = np.zeros(len(near), dtype=np.int64)
             cosines[there] = self.cosines(near[there])
-            cosines = cosines.reshape(2, -1)
-        return damped_context(cosines, self.columns.lengths[at])
+            both = cosines.reshape(2, -1).sum(axis=0)
+        return damped_context(both, self.columns.lengths[at])
 
     @property
     def grade(self) -> Grade:
@@ -245,6 +246,10 @@ class AgedAsked(Asked):
 
     def _best_passage(self, number: int) -> tuple[int, int]:
         """Return the place of the passage that gives ``lexical``, from 0, and their number."""
+        found: tuple[int, int] = self._once(("passage", number), partial(self._best_of, number))
+        return found
+
+    def _best_of(self, number: int) -> tuple[int, int]:
         first, text = self.searched.first, self.view.life.get("text", number)
         if first is None or first[text + 1] == first[text] + 1:
             return 0, 1
@@ -343,10 +348,10 @@ def damped_context(cosines: Ints, lengths: Ints) -> Ints:
     """Return the part ``nearby`` of some texts, nano-units.
 
     Args:
-        cosines: Those of the texts before and after, at least 0, shape (up to 2, texts).
+        cosines: The sum of those of the texts before and after, at least 0 each.
         lengths: Terms of each text.
     """
-    found: Ints = cosines.sum(axis=0) * ALONE // (2 * np.maximum(lengths, ALONE))
+    found: Ints = cosines * ALONE // (2 * np.maximum(lengths, ALONE))
     return found
 
 

@@ -139,7 +139,7 @@ class Asked:
     ``UNKNOWN_REFERENCE``."""
     statistics: tuple[int, ...]
     """As ``RecallRecorded.statistics``, without the first."""
-    computed: dict[str, Any] = field(init=False, factory=dict)
+    computed: dict[Any, Any] = field(init=False, factory=dict)
     """What was computed of it for every active block, by name."""
 
     @classmethod
@@ -223,7 +223,7 @@ class Asked:
         found: Ints = self._once("cosines", self._cosines_by_place)
         return found
 
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+    def _once(self, name: Any, make: Callable[[], Any]) -> Any:
         found = self.computed.get(name)
         if found is None:
             found = self.computed[name] = make()
