@@ -60,6 +60,7 @@ def test_it_opens_on_the_bad_answer(opened: Opened, site: Site) -> None:
     until(page, "() => document.querySelectorAll('.decision').length === 2")
     assert all("ferry" in each.lower() for each in decisions(page))
     page.get_by_label("Outcome").select_option("bad")
+    settled(page)  # what was chosen is drawn, with the words in it
     page.locator("#filter-text").fill("")
     page.keyboard.press("Enter")
     until(page, "() => document.querySelectorAll('.decision').length === 1")
