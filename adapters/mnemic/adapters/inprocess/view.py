@@ -123,6 +123,7 @@ class SyncView(Queries):
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
         from mnemic.adapters.inprocess.recall import recalling
+        from mnemic.adapters.inprocess.recall.computing import computing
         from mnemic.kernel.results import checked_detail
         from mnemic.projections.retrieval.request import Request, answer, asker, within_scope
 
@@ -139,7 +140,8 @@ class SyncView(Queries):
         ).checked()
         vector = question_vector(self._view().embedder, request, self._models)
         view = self._view()
-        found = answer(view, request, vector, self._models)
+        with computing():
+            found = answer(view, request, vector, self._models)
         return recalling.in_detail(recalling.suggested(view, request, found.result), detail)
 
     def ask_again(self, decision_id: str) -> RecallResult:

@@ -11,6 +11,7 @@ from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.recall.computing import computing
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.recalling import decide_recall
 from mnemic.kernel.decisions.space import check_embedder
@@ -76,7 +77,8 @@ def recall(
         if adopted is not None:
             check_embedder(snapshot.embedder, adopted)
         view = space.view_of(snapshot)
-        found = _found(space, models, request, vector, view=view, replacements=replacements)
+        with computing():
+            found = _found(space, models, request, vector, view=view, replacements=replacements)
         if not record:
             return suggested(view, request, found.packed.result)
         try:
