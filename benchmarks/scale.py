@@ -170,6 +170,7 @@ def _recall_over_product(memory: SyncMemory, events: int) -> Iterator[Found]:
     for question in synthetic_life.questions(QUESTIONS, events=events):
         ours.append(worked(partial(memory.recall, question, top_k=10, record=False))[1])
         product.append(worked(np.matmul, rows, rows[0])[1])
+        time.sleep(ASLEEP)
     yield Found(what="one product of a question", value=1000 * median(product), unit="ms")
     yield Found(what="a recall over it", value=ratio(ours, product), unit="times", limit=1.5)
 
