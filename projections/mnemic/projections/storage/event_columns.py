@@ -156,6 +156,8 @@ def grouped(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     marked <<= _PLACE_BITS
     marked |= np.arange(len(keys), dtype=np.int32)
     marked.sort()
-    ends = marked.searchsorted(np.arange(int(keys.max(initial=-1)) + 2) << _PLACE_BITS)
     marked &= (1 << _PLACE_BITS) - 1
+    sizes = np.bincount(keys)
+    ends = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=ends[1:])
     return marked, ends
