@@ -15,6 +15,7 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.recall import recalling
 from mnemic.adapters.inprocess.recall.computing import computing
+from mnemic.projections.retrieval.request import answer
 
 SOON_S = 20
 THREADS = 4
@@ -31,14 +32,13 @@ def test_answers_of_several_threads_are_computed_one_by_one(
     stocked: SyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once: list[int] = []
-    computed = recalling.answer
 
     def slow(*given: Any, **named: Any) -> Any:
         at_once.append(len(at_once))
         mine = len(at_once)
         time.sleep(0.005)
         assert len(at_once) == mine, "another answer was begun meanwhile"
-        return computed(*given, **named)
+        return answer(*given, **named)
 
     monkeypatch.setattr(recalling, "answer", slow)
     handles = [stocked.session_handle(actor=f"actor {each}") for each in range(THREADS)]
