@@ -7,14 +7,16 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.recall import recalling
+from mnemic.adapters.inprocess.recall import asking_again, recalling
 from mnemic.adapters.inprocess.recall.computing import computing
+from mnemic.adapters.inprocess.replay import replaying
 from mnemic.projections.retrieval.request import answer
 
 SOON_S = 20
@@ -28,9 +30,19 @@ def stocked(memory: SyncMemory) -> SyncMemory:
     return memory
 
 
+@pytest.mark.parametrize(
+    ("module", "ask"),
+    [
+        (recalling, lambda memory, _: memory.recall("bees")),
+        (asking_again, lambda memory, decision: memory.ask_again(decision)),
+        (replaying, lambda memory, decision: memory.replay(decision).recall),
+    ],
+    ids=["recall", "ask_again", "replay"],
+)
 def test_answers_of_several_threads_are_computed_one_by_one(
-    stocked: SyncMemory, monkeypatch: pytest.MonkeyPatch
+    stocked: SyncMemory, monkeypatch: pytest.MonkeyPatch, module: ModuleType, ask: Any
 ) -> None:
+    decision = stocked.recall("bees").decision_id
     at_once: list[int] = []
 
     def slow(*given: Any, **named: Any) -> Any:
@@ -40,10 +52,10 @@ def test_answers_of_several_threads_are_computed_one_by_one(
         assert len(at_once) == mine, "another answer was begun meanwhile"
         return answer(*given, **named)
 
-    monkeypatch.setattr(recalling, "answer", slow)
+    monkeypatch.setattr(module, "answer", slow)
     handles = [stocked.session_handle(actor=f"actor {each}") for each in range(THREADS)]
     with ThreadPoolExecutor(THREADS) as threads:
-        found = list(threads.map(lambda handle: handle.recall("bees"), handles))
+        found = list(threads.map(lambda handle: ask(handle, decision), handles))
     assert len(at_once) == THREADS
     assert len({each.text for each in found}) == 1
 

@@ -8,6 +8,7 @@ from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.recall.computing import computing
 from mnemic.kernel.errors import DecisionSealed
 from mnemic.kernel.model.texts import Question
 from mnemic.kernel.results import RecallResult
@@ -35,4 +36,5 @@ def ask_again(space: SessionHandle, models: Models, view: View, identifier: str)
     vector = recorded_recalls.vector_of(event)
     if vector is None or adopted is None or event.embedder_id != adopted.id:
         vector = question_vector(adopted, request, models)
-    return answer(view, request, vector, models).result
+    with computing():
+        return answer(view, request, vector, models).result

@@ -10,6 +10,7 @@ from attrs import evolve
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.recall.computing import computing
 from mnemic.adapters.inprocess.replay.reevaluation import (
     Decision,
     Rerun,
@@ -151,7 +152,8 @@ def _replayed(space: SessionHandle, models: Models, decision: Decision) -> Repla
         recorded_recalls.vector_of(event),
     )
     try:
-        packed = answer(view, request, vector, models)
+        with computing():
+            packed = answer(view, request, vector, models)
     except FrameUnknown:
         return _differing(found, view, event)
     differences = _differences(view, event.answer, packed.found.answer)
